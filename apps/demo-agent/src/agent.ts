@@ -50,9 +50,7 @@ export interface Agent {
   /** Uses another memory from the next turn on; the caller closes the old one. */
   useMemory(memory: Memory | undefined, offReason?: string): void;
   status(): string;
-  /** Citations of the last answer. */
   readonly sources: readonly string[];
-  /** A question that an earlier run did not answer. */
   readonly unanswered: string | undefined;
   readonly pendingFlushes: number;
   settled(): Promise<void>;
@@ -115,7 +113,6 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
       if (tokens > limitTokens / 2) throw tooLong(tokens, contextWindowTokens);
       log.clear();
       sources = [];
-      // An unanswered question is in the transcript already.
       if (session.unanswered?.text !== question) await session.append({ role: "user", text: question });
       const { text, searched } = await answer(question, options);
       const state = { ...session.facts, contextTokens: contextTokens(), contextWindowTokens };
@@ -169,7 +166,6 @@ async function sayWith(
   const shown = createShownAnswer((delta) => onText?.(delta));
   const onMessage = async (message: NewMessage): Promise<void> => {
     await session.append(message);
-    // Text before a tool call is not part of the answer.
     if (message.role !== "assistant" || !message.toolCalls || message.text === "") return;
     shown.end(message.text);
     onText?.("\n");

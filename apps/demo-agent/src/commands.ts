@@ -9,7 +9,6 @@ export interface Command {
   name: string;
   usage: string;
   help: string;
-  /** Returns the text to display. */
   run(argument: string, signal: AbortSignal): Promise<string>;
 }
 

@@ -114,7 +114,6 @@ export class Conversation {
     this.#reopenFlush();
   }
 
-  /** Begins another session. Returns the old one; undefined if it has no messages. */
   async reset(signal: AbortSignal): Promise<({ session: Session } & Session["context"]) | undefined> {
     const flush = await this.#opening;
     const ended = this.session;
@@ -126,7 +125,6 @@ export class Conversation {
     return { session: ended, ...context };
   }
 
-  /** Saves the conversation and waits for the result. */
   async save(signal: AbortSignal): Promise<FlushReport | undefined> {
     const flush = await this.#opening;
     this.#isQuiet = true;

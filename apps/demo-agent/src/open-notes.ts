@@ -16,7 +16,6 @@ interface OpenedMemory {
   offReason: string | undefined;
 }
 
-/** The notes of this run with their memory. */
 export interface OpenedNotes extends OpenedMemory {
   config: MemslotConfig;
   agent: AgentConfig;

@@ -10,7 +10,6 @@ export interface SampleWorkspace {
   readonly workspaceDir: string;
   readonly stateDir: string;
   remove(): Promise<void>;
-  /** Synchronous, for the exit of the process. */
   removeNow(): void;
 }
 

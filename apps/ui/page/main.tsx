@@ -12,6 +12,6 @@ if (app !== null) render(<Shell />, app);
 followPlaces();
 followKeys();
 await startSession();
-// A new address that is opened in a page of before changes the fragment alone.
+// Opening a new address in the same page only changes its fragment.
 addEventListener("hashchange", () => void startSession());
 listenToServer();

@@ -21,7 +21,6 @@ interface QueuedText {
   query: string | undefined;
 }
 
-/** Texts waiting for a context. Queries precede notes. */
 const queue = { urgent: [] as QueuedText[], others: [] as QueuedText[] };
 let added = Promise.withResolvers<void>();
 
@@ -62,7 +61,6 @@ async function load(request: LoadRequest): Promise<void> {
   for (const work of works) void serve(work, maxInputTokens);
 }
 
-/** Computes the vector of a text, or its score for a query, and counts the tokens. */
 type Work = (
   text: string,
   query: string | undefined,
@@ -100,7 +98,6 @@ async function nextText(): Promise<QueuedText> {
   }
 }
 
-/** A context processes one text at a time; all contexts share the queue. */
 async function serve(work: Work, maxInputTokens: number): Promise<never> {
   for (;;) {
     const { id, index, text, query } = await nextText();

@@ -7,7 +7,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** The release that this package is made for; any other that `peerDependencies` allows is accepted. */
 const version = "3.22.1";
 
-/** Builds of node-llama-cpp for processors, by platform and architecture of Node. */
 const builds: Readonly<Record<string, string>> = {
   "linux-x64": "linux-x64",
   "linux-arm64": "linux-arm64",
@@ -31,7 +30,6 @@ export interface LlamaPlaces {
   machine?: Machine | undefined;
 }
 
-/** Where node-llama-cpp is, or why it cannot be used and what to do about it. */
 export type FoundLlama =
   | { url: string }
   /** `npm`: the arguments that install it; absent for a machine that there is no build for. */
@@ -82,7 +80,6 @@ function resolveIn(folder: string, name: string): string | undefined {
   }
 }
 
-/** A path as it is typed into a shell. The shells of Windows do not know `~`. */
 function shellPath(path: string, { platform, home }: Machine): string {
   const inner = relative(home, path);
   const isPlain = /^[\w./@+-]+$/.test(inner) && !inner.startsWith("..");

@@ -3,7 +3,6 @@ import { type FileHandle, open } from "node:fs/promises";
 /** Facts from the head of a GGUF file. */
 export interface GgufInfo {
   name: string | undefined;
-  /** Tokens that one text may have. */
   contextLength: number | undefined;
   dimensions: number | undefined;
 }
@@ -120,7 +119,6 @@ function cursorOf(bytes: Buffer): Cursor {
 
 const stringType = 8;
 const arrayType = 9;
-/** Bytes of a value by its type: u8, i8, u16, i16, u32, i32, f32, bool, (string, array), u64, i64, f64. */
 const valueBytes: readonly (number | undefined)[] = [1, 1, 2, 2, 4, 4, 4, 1, undefined, undefined, 8, 8, 8];
 
 function sizeOf(type: number): number {
@@ -129,7 +127,6 @@ function sizeOf(type: number): number {
   return size;
 }
 
-/** Texts and whole numbers are kept, the rest is skipped. */
 function readValue(cursor: Cursor, type: number): string | number | undefined {
   if (type === stringType) return cursor.text();
   if (type !== arrayType) return cursor.scalar(type);
@@ -141,7 +138,6 @@ function readValue(cursor: Cursor, type: number): string | number | undefined {
   return undefined;
 }
 
-/** Numbers in a block and bytes of a block, by type of tensor. */
 const blocks: Readonly<Record<number, readonly [numbers: number, bytes: number]>> = {
   0: [1, 4], // F32
   1: [1, 2], // F16

@@ -15,7 +15,6 @@ export interface LocalModel {
   address: ModelAddress;
   /** Facts from its file; undefined if there is no file. */
   info: GgufInfo | undefined;
-  /** Facts about the default model before its download. */
   known: Pick<GgufInfo, "dimensions" | "contextLength"> | undefined;
   stamp: string;
   /** May be downloaded: local embeddings were requested by name. */
@@ -68,7 +67,6 @@ async function infoOf({ path, source }: ModelAddress): Promise<GgufInfo | undefi
   }
 }
 
-/** Why there is no model and what to do about it. */
 export function missingModel({ address }: LocalModel): string {
   const { model, path, source, fileName } = address;
   if (source === undefined) return `the model file ${path} does not exist; set ${pathKey} to a GGUF file`;
@@ -76,7 +74,6 @@ export function missingModel({ address }: LocalModel): string {
   return `its model ${fileName} is not on this machine (memorySearch.provider "local" fetches it${size})`;
 }
 
-/** Bytes of the file, or of its downloaded part. */
 export async function bytesOfModel({ address: { path }, info }: LocalModel): Promise<number> {
   if (info === undefined) return new PartFile(path).size();
   return (await stat(path)).size;

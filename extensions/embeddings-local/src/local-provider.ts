@@ -22,7 +22,6 @@ export interface LocalProviderInput {
 
 const maxBatchItems = 32;
 
-/** Embeds with a model in a child process, started at the first call. */
 export function createLocalProvider(input: LocalProviderInput): EmbeddingProvider {
   const { context, model, llama, times } = input;
   const { address, info, known } = model;

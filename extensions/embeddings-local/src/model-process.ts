@@ -12,7 +12,6 @@ export interface EmbeddedTexts {
 
 /** The process has ended, or was stopped because it did not answer. */
 export class ProcessEnded extends Error {
-  /** How it ended, with its last output: `ended with SIGABRT (…)`. */
   readonly how: string;
 
   constructor(how: string) {
@@ -64,7 +63,6 @@ export class ModelProcess {
       // It is resolved as this process resolves its modules.
       execArgv: process.execArgv.filter((argument) => argument.startsWith("--conditions=")),
     });
-    // A failed start counts as an end.
     this.exited = once(this.#child, "exit").then(
       () => {},
       () => {},

@@ -6,9 +6,7 @@ import type { LoadedModel, LoadRequest } from "./protocol.ts";
 import { untilAborted } from "./shared-run.ts";
 
 export interface LocalOptions {
-  /** Texts embedded at the same time. */
   contexts: number;
-  /** Threads for each text. */
   threads: number;
   /** Token limit of a text, unless the model has a lower one. */
   contextSize: number;
@@ -126,7 +124,6 @@ export class ModelRunner {
     throw this.#unusable(`the process that loads it ${launched.how}; ${question}`, launched);
   }
 
-  /** Returns how the process ended, if it ended before the model was loaded. */
   async #launchOnce(): Promise<Running | ProcessEnded> {
     const process = new ModelProcess(this.#request, this.#times);
     this.#alive.add(process);
@@ -175,7 +172,6 @@ export function closedError(): MemoryError {
   return new MemoryError("CLOSED", "the local model is closed");
 }
 
-/** Errors of this package and of an abort are kept. */
 function failureOf(error: unknown, signal: AbortSignal | undefined): unknown {
   if (ProviderError.is(error) || MemoryError.is(error)) return error;
   if (signal?.aborted === true) return error;

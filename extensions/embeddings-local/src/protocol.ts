@@ -2,7 +2,6 @@ export const hostPipe = 4;
 
 export interface LoadRequest {
   type: "load";
-  /** The entry of node-llama-cpp, as a URL. */
   llama: string;
   modelPath: string;
   contexts: number;

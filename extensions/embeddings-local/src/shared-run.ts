@@ -53,7 +53,6 @@ export function createSharedRun(
   };
 }
 
-/** The promise, unless the signal is aborted before it is settled: then its reason, at once. */
 export async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (signal === undefined) return promise;
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -13,7 +13,6 @@ import table from "./openai.json" with { type: "json" };
 
 type Context = Pick<EmbeddingPluginContext, "settings" | "providers" | "environment">;
 
-/** Id of the provider, and its name in `models.providers`. */
 export const providerId = "openai";
 
 const baseUrlVariable = "OPENAI_BASE_URL";
@@ -79,7 +78,6 @@ function chooseBaseUrl({ settings, providers, environment }: Context): { baseUrl
   throw new MemoryError("CONFIG", `${source} ends in ${call}, which is not part of the base URL: write ${better}`);
 }
 
-/** What to do if a path below the base URL does not exist. */
 export function urlAdvice(baseUrl: URL, urlSource: string): string {
   if (/\/(?:v\d\w*|openai)(?:\/|$)/i.test(baseUrl.pathname)) return `check ${urlSource}`;
   const better = baseUrl.pathname === "/" ? `: ${baseUrl.origin}/v1` : "";
@@ -108,7 +106,6 @@ function chooseKey(
   return value === undefined ? undefined : { value, source: "OPENAI_API_KEY" };
 }
 
-/** Headers that name the account of a key's owner; OpenAI alone gets them. */
 function account({ environment }: Context): Record<string, string> {
   const names = { "openai-organization": "OPENAI_ORG_ID", "openai-project": "OPENAI_PROJECT_ID" };
   return Object.fromEntries(Object.entries(names).map(([header, name]) => [header, environment(name)?.trim() ?? ""]));

@@ -98,7 +98,6 @@ function openProvider(context: EmbeddingPluginContext): EmbeddingProvider {
 interface TextRules {
   bodyOf(kind: "query" | "document", texts: readonly string[], format: VectorFormat): Record<string, unknown>;
   documentPrefix: string;
-  /** What decides the vectors of notes besides model and dimensions. */
   cacheKey: string | undefined;
 }
 
@@ -195,7 +194,6 @@ function limitsOf(
   return { dimensions, maxInputTokens, ...(isOpenAi ? table.limits.openai : table.limits.others) };
 }
 
-/** OpenAI's price for a model; batch jobs cost half. */
 function priceOf(model: string): EmbeddingPrice | undefined {
   const usd = openAiModels[model]?.usd;
   return usd === undefined

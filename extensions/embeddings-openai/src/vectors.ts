@@ -14,7 +14,6 @@ export type VectorFormat = "base64" | "float" | "none";
 /** The vector formats of a server, which may accept only some. The accepted one is stored by URL and model. */
 export class VectorFormats {
   readonly #file: string;
-  /** Formats that may be tried, the current one first. */
   #formats: VectorFormat[] = ["base64", "float", "none"];
   #isSettled = false;
 

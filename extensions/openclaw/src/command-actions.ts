@@ -36,7 +36,6 @@ export async function status(
   else if (isBesideMemoryCore(asked.api)) print(besideMemoryCoreNotice);
 }
 
-/** `memory index`: what was added, changed and removed. Throws if a note could not be indexed. */
 export async function index(
   asked: Asked & { agents: readonly string[]; force?: boolean; verbose?: boolean },
 ): Promise<void> {
@@ -58,7 +57,6 @@ export async function index(
   if (failed.length > 0) throw new Error(`not indexed:\n  ${failed.join("\n  ")}`);
 }
 
-/** `memory search`: a block for each result, or with `json` the host's object. */
 export async function search(
   asked: Asked & {
     agentId: string;

@@ -7,15 +7,11 @@ export interface AgentPlaces {
   readonly stateDir: string;
 }
 
-/**
- * Converts OpenClaw's configuration: `memorySearch` in each spelling, citations, the owner's chats, provider keys. Host
- * plugins and transcripts are excluded. Throws `CONFIG` with the key.
- */
+/** Converts OpenClaw's configuration, without host plugins and transcripts. Throws `CONFIG` with the key. */
 export function memslotConfigOf(config: HostConfig, { workspaceDir, stateDir }: AgentPlaces): MemslotConfig {
   return parseConfig(partsOf(config), { baseDir: workspaceDir, workspace: workspaceDir, stateDir });
 }
 
-/** The default agent, else the first, else `main`. */
 export function defaultAgentOf(config: HostConfig): string {
   const agents = [
     ...Object.entries(groupAt(config, "agents", "entries")).map(([id, entry]) => ({ ...groupOf(entry), id })),
@@ -25,7 +21,6 @@ export function defaultAgentOf(config: HostConfig): string {
   return typeof id === "string" && id.trim() !== "" ? id : "main";
 }
 
-/** Every agent that the configuration names, the default one first. */
 export function agentsOf(config: HostConfig): string[] {
   const listed = listedAgents(config).map(({ id }) => id);
   const named = [...Object.keys(groupAt(config, "agents", "entries")), ...listed].filter(
@@ -34,7 +29,6 @@ export function agentsOf(config: HostConfig): string[] {
   return [...new Set([defaultAgentOf(config), ...named])];
 }
 
-/** `memory.citations`; `auto` for what is none of its values. */
 export function citationsOf(config: HostConfig): "auto" | "on" | "off" {
   const mode = groupAt(config, "memory")["citations"];
   return mode === "on" || mode === "off" ? mode : "auto";
@@ -112,7 +106,6 @@ function listedAgents(config: HostConfig): Record<string, unknown>[] {
   return Array.isArray(list) ? list.map(groupOf) : [];
 }
 
-/** What stands at a path of groups; an empty one if there is none. */
 export function groupAt(config: unknown, ...names: string[]): Record<string, unknown> {
   return names.reduce((group, name) => groupOf(group[name]), groupOf(config));
 }
@@ -121,10 +114,7 @@ function groupOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-/**
- * Whether the host runs memory-core next to the slot for its dreaming (since 2026.8, unless disabled by one of two
- * keys). It then keeps `openclaw memory`, and possibly its tools.
- */
+/** Whether the host runs memory-core beside the slot (since 2026.8). It then keeps `openclaw memory`. */
 export function isBesideMemoryCore(api: HostApi): boolean {
   const [year = 0, month = 0] = (api.runtime.version ?? "").split(".").map(Number);
   if (year < 2026 || (year === 2026 && month < 8)) return false;

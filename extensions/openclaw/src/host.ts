@@ -1,5 +1,4 @@
-// The used parts of OpenClaw's plugin interface, as of 2026.7.35 and 2026.9.6. Its own types differ between releases
-// and would import the whole host.
+// The used parts of OpenClaw's plugin interface (2026.7.35, 2026.9.6); its own types differ between releases.
 
 export type HostConfig = Readonly<Record<string, unknown>>;
 

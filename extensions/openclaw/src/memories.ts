@@ -10,7 +10,7 @@ export interface Memories {
   offReason(config: HostConfig, agentId: string): string | undefined;
   /** The memory of an agent under this configuration. An earlier one of the agent's is closed for it. */
   open(config: HostConfig, agentId: string): Promise<Memory>;
-  /** One of its own, for a command that ends; the caller for it closes it. */
+  /** A separate one for a short command; the caller closes it. */
   openOnce(config: HostConfig, agentId: string, notify: (line: string) => void): Promise<Memory>;
   /** A memory that opens at its first call. `close` leaves it open for others. */
   lazy(config: HostConfig, agentId: string): Memory;

@@ -9,10 +9,7 @@ export const toolNames = ["memory_search", "memory_get"] as const;
 
 const labels = { memory_search: "Memory Search", memory_get: "Memory Get" };
 
-/**
- * The tool for one run of an agent; null if memory is off. The session key of the host decides the audience; without
- * one it is a group.
- */
+/** The tool for one run of an agent; null if memory is off. Without a session key the audience is a group. */
 export function hostTool(
   api: HostApi,
   memories: Memories,

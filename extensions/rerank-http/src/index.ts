@@ -106,10 +106,7 @@ function keyFor(
   throw new MemoryError("CONFIG", `no key for ${service.name}: set ${service.keyVariable} or ${apiKeyKey}`);
 }
 
-/**
- * Reads one score for each text, in the order of the texts: from `{results: [{index, relevance_score}]}` (Cohere, Jina,
- * vLLM, llama-server), `{data: […]}`, or a list of `{index, score}` (text-embeddings-inference).
- */
+/** One score for each text, from `{results: [{index, relevance_score}]}`, `{data: […]}` or `[{index, score}]`. */
 function readScores(answer: unknown, count: number): number[] | { problem: string } {
   const { results, data = results } = recordOf(answer);
   const rows = Array.isArray(answer) ? answer : data;

@@ -99,9 +99,7 @@ interface LocalRerankerInput {
   times: RunnerTimes;
 }
 
-/**
- * Ranks with a model in its own process, which starts on demand. Searches do not wait for the download or the start.
- */
+/** Ranks with a model in its own process. Searches do not wait for the download or the start. */
 function createLocalReranker({ address, llama, token, options, times }: LocalRerankerInput): Reranker {
   const { path, source, fileName } = address;
   const runner = new ModelRunner({ llama, modelPath: path, ...options, ranks: true }, times);

@@ -1,11 +1,9 @@
 /** The smallest meaningful piece of a note: a list item, a table row, a paragraph, a line of code. */
 export interface NoteUnit {
-  /** 1-based, inclusive. */
   startLine: number;
   endLine: number;
   /** As quoted: without list mark, with column names before table cells. */
   text: string;
-  /** The headings above it, outermost first. */
   headings: readonly string[];
   /** Its context: parent list items, or the text before code. May be empty. */
   surroundings: string;
@@ -26,7 +24,6 @@ export function noteUnits(text: string, firstLine = 1): NoteUnit[] {
   let parents: { indent: number; text: string }[] = [];
   let columns: string[] | undefined;
   let closing: string | undefined;
-  /** The unit that the next line may continue, and the text before code. */
   let open: NoteUnit | undefined;
   let before = "";
 

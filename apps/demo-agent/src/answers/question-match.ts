@@ -7,7 +7,6 @@ export interface CandidateUnit {
   searchScore: number;
 }
 
-/** A unit of a note with its score for the question. */
 export interface UnitMatch extends CandidateUnit {
   /** Share of the question's words in the unit and its headings, 0 to 1; rare words count more. */
   coverage: number;

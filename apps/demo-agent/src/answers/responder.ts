@@ -42,7 +42,6 @@ interface RespondOptions {
   signal: AbortSignal;
 }
 
-/** The citations of an answer: each on a line of its own. */
 export function citationsOf(answer: string): string[] {
   return [...answer.matchAll(/^ {2}(\S.*#L\d+-L\d+)$/gm)].map(([, citation = ""]) => citation);
 }
@@ -81,7 +80,6 @@ function quote(question: string, { path, unit }: UnitMatch): string[] {
   ];
 }
 
-/** Where the line belongs: day, nearest heading, parent list item. */
 function leadOf(path: string, unit: NoteUnit): string {
   const day = /(?:^|\/)(\d{4}-\d{2}-\d{2})[^/]*\.md$/.exec(path)?.[1];
   const characters = [...unit.surroundings];
@@ -131,7 +129,6 @@ async function unitsOf(memory: Memory, result: MemorySearchResult, signal: Abort
 
 const maxChars = 320;
 
-/** Whole sentences with most words of the question; a short text unchanged. */
 function excerpt(question: string, text: string): string {
   if (text.length <= maxChars) return text;
   const sentences = sentencesOf(text);

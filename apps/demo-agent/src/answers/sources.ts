@@ -2,7 +2,6 @@ import { type MemoryTool, formatCitation, parseCitation } from "@memslot/agent-k
 
 /** Records the tool results of one turn, to cite the sources of the answer. */
 export interface SourceLog {
-  /** The same tools, recorded. */
   watch(tools: readonly MemoryTool[]): MemoryTool[];
   clear(): void;
   /** Whether a tool that reads memory was used. */

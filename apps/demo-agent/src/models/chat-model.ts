@@ -29,6 +29,5 @@ export interface ModelReply {
   readonly text: string;
   /** Ids are unique. */
   readonly toolCalls: readonly ToolCall[];
-  /** Tokens of the request, if the model reports them. */
   readonly inputTokens?: number | undefined;
 }

@@ -71,7 +71,6 @@ function checkAddress(address: string, name: string): void {
   }
 }
 
-/** Context windows by the prefix of a model's name. */
 const windows: readonly (readonly [RegExp, number])[] = [
   [/^gpt-4\.1/, 1_047_576],
   [/^gpt-5/, 400_000],

@@ -3,7 +3,6 @@ import { MemoryError, type MemoryErrorCode, messageOf } from "@memslot/core";
 /** Where a language model answers over the network. */
 export interface Endpoint {
   readonly model: string;
-  /** Undefined if the endpoint needs none. */
   readonly apiKey: string | undefined;
   /** Undefined for the provider's own. */
   readonly baseUrl: string | undefined;

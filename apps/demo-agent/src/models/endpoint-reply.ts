@@ -7,9 +7,7 @@ import { createEventReader } from "./event-stream.ts";
 
 /** How patient a client is. */
 export interface Patience {
-  /** Longest silence of an endpoint; 60 s if left out. */
   readonly silenceMs?: number | undefined;
-  /** Pause before the first retry, doubled each time; half a second if left out. */
   readonly retryDelayMs?: number | undefined;
 }
 

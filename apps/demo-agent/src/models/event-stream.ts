@@ -1,10 +1,7 @@
 import type { Transformer } from "node:stream/web";
 
-/** Reads a response as server-sent events, also if the endpoint did not stream. */
 export interface EventReader {
-  /** The same response with only events that every SDK accepts. */
   read(response: Response): Response;
-  /** True after `[DONE]`, or after one JSON text in place of a stream. */
   isComplete(): boolean;
 }
 

@@ -49,12 +49,10 @@ export function modelTasks(model: ChatModel): ModelTasks {
   };
 }
 
-/** Estimated tokens of a request before its first message. */
 export function fixedTokens(system: string, tools: readonly MemoryTool[]): number {
   return estimateTokens(system + JSON.stringify(tools));
 }
 
-/** Estimated tokens of messages in a request. */
 export function tokensOf(messages: readonly NewMessage[]): number {
   return messages.reduce((sum, message) => {
     const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];

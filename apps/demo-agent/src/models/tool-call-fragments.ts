@@ -8,7 +8,6 @@ export interface ToolCallFragment {
   function?: { name?: string | null; arguments?: unknown } | null;
 }
 
-/** Assembles tool calls from deltas, several at a time. */
 export interface ToolCallAssembler {
   add(fragment: ToolCallFragment): void;
   calls(): ToolCall[];
@@ -39,7 +38,6 @@ export function createToolCallAssembler(): ToolCallAssembler {
       const draft = draftFor(fragment);
       const { name, arguments: written } = fragment.function ?? {};
       draft.id ||= fragment.id ?? "";
-      // The whole name may be repeated in each delta.
       if (name && name !== draft.name) draft.name += name;
       if (typeof written === "string") draft.arguments += written;
       else if (written) draft.arguments += JSON.stringify(written);
@@ -57,12 +55,10 @@ export function createToolCallAssembler(): ToolCallAssembler {
   };
 }
 
-/** An id for a call without one: nine letters and digits, for the strictest endpoint. */
 export function newCallId(): string {
   return randomUUID().replaceAll("-", "").slice(0, 9);
 }
 
-/** The object in a model's text; undefined if it is none. */
 export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -7,7 +7,6 @@ const key = `For the record: the spare key of the allotment hangs behind the blu
 const keyQuestion = "Where does the spare key of the allotment hang?";
 const pills = "For the record: grandmother's pill box is filled on Sundays before nine.";
 const topics = ["tomatoes", "the water barrel", "the fence", "the compost", "seed potatoes", "the shed door"];
-/** 2,700 tokens: the limit of one message. */
 const waterLog = Array.from(
   { length: 200 },
   (_, day) => `Day ${day}: ${40_000 + day * 37} litres, no leak, pressure as before.`,
@@ -107,7 +106,6 @@ export const conversationSteps: readonly Step[] = [
   },
 ];
 
-/** Adds small talk up to this number of tokens. */
 async function fill(tour: Tour, tokens: number): Promise<void> {
   for (let turn = 0; lastTokens(tour) < tokens && turn < 40; turn += 1)
     await tour.ask(`Let us talk about ${topics[turn % topics.length]} for a while.`);
@@ -130,7 +128,6 @@ function droppedIn(lines: readonly StateRecord[]): string[][] {
   return ends.map((end, index) => ids.slice(ends[index - 1] ?? 0, end));
 }
 
-/** Ids of the messages in the journal. */
 function journaled(records: readonly StateRecord[]): string[] {
   return records.flatMap(({ messages = [] }) => messages.map(({ id }) => id));
 }

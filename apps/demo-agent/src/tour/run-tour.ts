@@ -12,12 +12,9 @@ import { recoverySteps } from "./recovery-steps.ts";
 import { type Teller, type TourParts, openTour, tourParts } from "./tour.ts";
 
 export interface TourOptions {
-  /** Receives plain text; with colour on a terminal unless `NO_COLOR` is set. */
   output: NodeJS.WritableStream & { readonly isTTY?: boolean };
   signal: AbortSignal;
-  /** No pauses, which are made on a terminal only. */
   fast?: boolean | undefined;
-  /** Replaces default parts. */
   parts?: Partial<TourParts> | undefined;
 }
 

@@ -104,7 +104,6 @@ export function createScriptedModel(contextWindowTokens: number): ScriptedModel 
   };
 }
 
-/** The best matching line of the best result, with its citation. */
 function quoted(question: string, { results = [], state, warning }: SearchAnswer): string {
   const [best] = results;
   const caveat = state === "ok" ? "" : ` (${warning})`;

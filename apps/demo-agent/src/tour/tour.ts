@@ -15,7 +15,6 @@ export interface TourParts {
 
 export const tourParts: TourParts = { createModel: createScriptedModel, openMemory };
 
-/** One feature of memory, played and checked. */
 export interface Step {
   readonly name: string;
   readonly run: (tour: Tour) => Promise<void>;
@@ -23,13 +22,10 @@ export interface Step {
 
 export interface Teller {
   say(line: string): void;
-  /** Reports whether `found` is as expected. If not, the tour has failed; the step continues. */
   check(what: string, found: unknown, expected: unknown): void;
-  /** The same for a text that has to contain another one. */
   holds(what: string, text: string, wanted: string): void;
 }
 
-/** The assistant of the tour: its files, memory, model and conversation. */
 export interface Tour extends Teller {
   readonly signal: AbortSignal;
   readonly stateDir: string;
@@ -48,7 +44,6 @@ export interface Tour extends Teller {
   call(tool: string, input: object): Promise<unknown>;
   /** Every note, by its path. */
   notes(): Promise<ReadonlyMap<string, string>>;
-  /** The cited lines. */
   cited(citation: string | undefined): Promise<string>;
   /** Lines of the transcript, or entries of the flush journal. */
   records(kind: "sessions" | "flush"): Promise<StateRecord[]>;
@@ -61,14 +56,12 @@ export interface StateRecord {
   message?: { role?: string; content?: { text?: string }[] };
   summary?: string;
   firstKeptEntryId?: string;
-  /** Of a journal entry: waiting messages, and those handed over. */
   messages?: { id: string }[];
   ids?: string[];
 }
 
 export const timeZone = "Asia/Shanghai";
 const agentId = "main";
-/** Small, to fill up in a dozen turns. */
 export const windowTokens = 9_000;
 const reserveTokens = 2_500;
 /** Threshold of a flush. */

@@ -19,7 +19,6 @@ const meanings: readonly (readonly string[])[] = [
 ];
 const otherWords = 128;
 
-/** Starts it at a free port of 127.0.0.1. It counts words and knows the synonyms above. */
 export async function startToyEmbeddings(): Promise<ToyEmbeddings> {
   const server = createServer(async (request, response) => {
     try {

@@ -4,7 +4,6 @@ import { t } from "../words/words.ts";
 
 const shownMs = 1500;
 
-/** Copies a text, and says that it did. */
 export function CopyButton({ text, label }: { text: string; label?: string }): VNode {
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {

@@ -2,7 +2,6 @@ import type { ComponentChildren, VNode } from "preact";
 import type { AskError } from "../state/ask.ts";
 import { isWord, t } from "../words/words.ts";
 
-/** Something is on its way. */
 export function Loading(): VNode {
   return (
     <p class="loading" role="status">
@@ -11,7 +10,6 @@ export function Loading(): VNode {
   );
 }
 
-/** There is nothing, and what to do about it. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }): VNode {
   return (
     <section class="empty">
@@ -21,7 +19,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
-/** What kind of failure it is, and what the server has said of it, in English: it names the next step. */
+/** The kind of a failure, and the server's message in English with the next step. */
 export function Failed({ error, onAgain }: { error: AskError; onAgain?: () => void }): VNode {
   const kind = `failure.${error.code}`;
   return (

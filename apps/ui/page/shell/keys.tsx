@@ -7,7 +7,7 @@ import { t } from "../words/words.ts";
 
 export const keysShown = signal(false);
 
-/** Keys that work in every view, as long as nobody types. */
+/** Keyboard shortcuts for every view, except while typing. */
 export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;

@@ -8,7 +8,7 @@ import { t } from "../words/words.ts";
 import { KeyList, keysShown } from "./keys.tsx";
 import { ViewFrame } from "./view-frame.tsx";
 
-/** All of the page: what it is about, the views, and the one that is open. */
+/** The whole page: header, views, and the open one. */
 export function Shell(): VNode {
   const view = viewAt(pathname.value);
   document.title = view === undefined ? "memslot" : `${t(view.title)} · memslot`;
@@ -33,7 +33,7 @@ function Content(): VNode {
         <p>{t("shell.locked.text")}</p>
       </Empty>
     );
-  // What was seen before stays in view below the message.
+  // Content stays in view below the message.
   const isOffline = session.value === "offline";
   if (facts.value === undefined && !isOffline) return <Loading />;
   const view = viewAt(pathname.value);

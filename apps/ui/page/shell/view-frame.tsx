@@ -4,7 +4,7 @@ import { Empty, Loading } from "../parts/states.tsx";
 import type { View } from "../views/views.ts";
 import { t } from "../words/words.ts";
 
-/** Fetches the code of a view, and keeps the rest of the page alive where the view fails. */
+/** Loads a view, and keeps the rest of the page working if it fails. */
 export function ViewFrame({ view }: { view: View }): VNode {
   const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);

@@ -1,11 +1,11 @@
 import type { Failure } from "../../src/api/facts.ts";
 import { kept } from "./kept.ts";
 
-/** What the server has answered in words; `status` 0: it gave no answer. */
+/** An error response of the server; `status` 0: no response. */
 export class AskError extends Error {
   readonly status: number;
   readonly code: string;
-  /** All that was answered: some failures say more than words. */
+  /** The whole body: some failures have more fields. */
   readonly body: unknown;
 
   constructor(status: number, code: string, message: string, body?: unknown) {
@@ -22,7 +22,7 @@ export interface AskOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Asks the server of this page for JSON. Throws `AskError`, and what an aborted `fetch` throws. */
+/** Requests JSON from the server. Throws `AskError`, and what an aborted `fetch` throws. */
 export async function ask<T>(path: string, options: AskOptions = {}): Promise<T> {
   const response = await send(path, options).catch((error: unknown) => {
     if (options.signal?.aborted) throw error;
@@ -50,7 +50,7 @@ export async function send(path: string, { method, body, signal }: AskOptions = 
   return await fetch(path, init);
 }
 
-/** A path with what is asked for; what is undefined, empty or false is left out. */
+/** A path with a query, without undefined, empty or false values. */
 export function pathWith(path: string, query: Readonly<Record<string, string | number | boolean | undefined>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

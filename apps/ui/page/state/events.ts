@@ -5,20 +5,17 @@ import { facts, lookAgain, session } from "./session.ts";
 
 type Status = Extract<UiEvent, { type: "status" }>["status"];
 
-/** The state of the memory as it was told last. */
+/** The latest state of the memory. */
 export const status = signal<Status | undefined>(undefined);
-/** Goes up whenever other notes are indexed. */
+/** Incremented whenever notes are indexed. */
 export const notesRevision = signal(0);
-/** How far a sync is that a page has asked for. */
+/** Progress of a sync that a page requested. */
 export const syncing = signal<Extract<UiEvent, { type: "sync" }> | undefined>(undefined);
 
 const lockName = "memslot-events";
 const retryMs = 1500;
 
-/**
- * Listens to the server. One page of a browser has the stream and passes on what it is told: a browser has six
- * connections for a server, and a seventh page would wait for ever.
- */
+/** Listens to the server. One page holds the stream for all: a browser allows six connections to a server. */
 export function listenToServer(): void {
   const channel = new BroadcastChannel(lockName);
   channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello">) => {
@@ -26,7 +23,7 @@ export function listenToServer(): void {
     else if (status.value !== undefined && isListening) channel.postMessage({ type: "status", status: status.value });
   });
   let isListening = false;
-  // Held until this page goes.
+  // Held until this page is closed.
   void navigator.locks.request(lockName, async () => {
     for (isListening = true; ; await new Promise((resolve) => setTimeout(resolve, retryMs))) {
       await readEvents((event) => {
@@ -38,13 +35,13 @@ export function listenToServer(): void {
   });
   channel.postMessage("hello");
 
-  // A page without the stream looks by itself whether the server is back.
+  // A page without the stream checks by itself whether the server is back.
   setInterval(() => {
     if (session.value !== "open") void lookAgain();
   }, retryMs);
 }
 
-/** Reads the stream of the server to its end. An `EventSource` could not bring the token. */
+/** Reads the event stream to its end. An `EventSource` cannot send the token. */
 async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
   const { ok, body } = await send("/api/events");
   const reader = ok ? body?.pipeThrough(new TextDecoderStream()).getReader() : undefined;

@@ -1,7 +1,7 @@
-/** Of a browser that has no storage: kept until the page is loaded again. */
+/** Without browser storage: kept until the page is reloaded. */
 const unstored = new Map<string, string>();
 
-/** What this browser keeps for the page, in the storage of its origin: host and port. */
+/** Values of this page in the storage of its origin (host and port). */
 export function kept(name: string): string | undefined {
   try {
     return localStorage.getItem(`memslot-${name}`) ?? undefined;

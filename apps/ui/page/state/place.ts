@@ -1,12 +1,11 @@
 import { computed, signal } from "@preact/signals";
 
-/** Where the page is: the address without its origin. Every view has its own, and Back goes where one was. */
+/** The address without its origin. Every view has its own. */
 const place = signal(location.pathname + location.search);
 
 export const pathname = computed(() => new URL(place.value, location.origin).pathname);
 export const query = computed(() => new URL(place.value, location.origin).searchParams);
 
-/** Goes to an address of this page. `replace`: without a step in the history, as for each key that is typed. */
 export function go(to: string, { replace = false } = {}): void {
   if (to === place.value) return;
   if (replace) history.replaceState(null, "", to);
@@ -14,7 +13,7 @@ export function go(to: string, { replace = false } = {}): void {
   place.value = to;
 }
 
-/** Changes parts of what is asked for and keeps the rest. */
+/** Changes parts of the query and keeps the rest. */
 export function goWith(changes: Readonly<Record<string, string | undefined>>, how?: { replace?: boolean }): void {
   const next = new URLSearchParams(query.value);
   for (const [name, value] of Object.entries(changes))
@@ -23,7 +22,7 @@ export function goWith(changes: Readonly<Record<string, string | undefined>>, ho
   go(pathname.value + (next.size > 0 ? `?${next}` : ""), how);
 }
 
-/** Follows Back, and links to this page that are clicked. */
+/** Follows Back and clicked links to this page. */
 export function followPlaces(): void {
   addEventListener("popstate", () => (place.value = location.pathname + location.search));
   addEventListener("click", (event) => {

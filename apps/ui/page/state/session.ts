@@ -3,11 +3,11 @@ import type { Facts } from "../../src/api/facts.ts";
 import { AskError, ask } from "./ask.ts";
 import { keep } from "./kept.ts";
 
-/** `locked`: the server does not know this browser. `offline`: it gives no answer. */
+/** `locked`: not signed in. `offline`: disconnected. */
 export const session = signal<"starting" | "open" | "locked" | "offline">("starting");
 export const facts = signal<Facts | undefined>(undefined);
 
-/** Exchanges the secret in the address for a token of this browser, takes it out of the address, and asks what this page is about. */
+/** Exchanges the secret in the address for a token, removes it from the address, and loads the facts. */
 export async function startSession(): Promise<void> {
   const secret = new URLSearchParams(location.hash.slice(1)).get("secret");
   if (secret !== null) {
@@ -18,7 +18,7 @@ export async function startSession(): Promise<void> {
   await lookAgain();
 }
 
-/** Whether the server is there, and lets this page in. */
+/** Checks whether the server answers and accepts this page. */
 export async function lookAgain(): Promise<void> {
   try {
     facts.value = await ask<Facts>("/api/facts");
@@ -28,7 +28,7 @@ export async function lookAgain(): Promise<void> {
   }
 }
 
-/** A failure of any request says how it stands. */
+/** Updates the session from the failure of a request. */
 export function told(error: unknown): void {
   if (!(error instanceof AskError)) return;
   if (error.status === 401) session.value = "locked";

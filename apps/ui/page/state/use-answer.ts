@@ -3,16 +3,13 @@ import { AskError, ask } from "./ask.ts";
 import { told } from "./session.ts";
 
 export interface Answer<T> {
-  /** What was answered last; it stays while it is asked for again. */
+  /** The last answer, which stays during a reload. */
   data: T | undefined;
   error: AskError | undefined;
   loading: boolean;
 }
 
-/**
- * What the server says at `path`; `undefined`: nothing is asked. It is asked again when `path` or `revision` changes, and
- * an answer to an older question is not waited for.
- */
+/** The answer at `path`, reloaded when `path` or `revision` changes; `undefined`: no request. */
 export function useAnswer<T>(path: string | undefined, revision: unknown = 0): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, loading: path !== undefined });
   useEffect(() => {

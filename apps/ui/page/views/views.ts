@@ -2,14 +2,13 @@ import type { ComponentType } from "preact";
 import type { WordName } from "../words/words.ts";
 
 export interface View {
-  /** The first part of its address. */
   path: string;
   title: WordName;
-  /** Its code is fetched when it is wanted first. */
+  /** Loads its code on first use. */
   load: () => Promise<{ default: ComponentType }>;
 }
 
-/** The views in the order in which they are offered. */
+/** The views in their order. */
 export const views: readonly View[] = [
   { path: "/search", title: "nav.search", load: () => import("./search/search-view.tsx") },
   { path: "/notes", title: "nav.notes", load: () => import("./notes/notes-view.tsx") },

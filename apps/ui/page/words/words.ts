@@ -6,12 +6,12 @@ import { health as zhHealth } from "./zh/health.ts";
 
 const en = { ...enWords, ...enHealth };
 
-/** Every text of the page by its name; `{name}` stands for what is put in. Both languages have the same names. */
+/** Every text of the page by name; `{name}` is a placeholder. Both languages have the same names. */
 export type WordName = keyof typeof en;
 
 const tables: Record<Language, Record<WordName, string>> = { en, zh: { ...zhWords, ...zhHealth } };
 
-/** A text in the language that was chosen, with what is put in. Read in a component, it changes with the language. */
+/** A text in the current language. Read in a component, it changes with the language. */
 export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {
   const text = tables[language.value][name];
   return text.replaceAll(/\{(\w+)\}/gu, (whole, key: string) =>
@@ -19,17 +19,17 @@ export function t(name: WordName, given: Readonly<Record<string, string | number
   );
 }
 
-/** Whether there is a text of this name: codes of the server are more than those that have one. */
+/** Whether there is a text of this name: some codes of the server have none. */
 export function isWord(name: string): name is WordName {
   return Object.hasOwn(en, name);
 }
 
-/** Numbers with the signs of the language. */
+/** A number in the format of the language. */
 export function formatted(value: string | number): string {
   return typeof value === "number" ? new Intl.NumberFormat(localeName()).format(value) : value;
 }
 
-/** A time, given as ISO 8601, for people. */
+/** A local time from ISO 8601. */
 export function when(
   iso: string,
   style: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" },
@@ -38,13 +38,13 @@ export function when(
   return Number.isNaN(date.getTime()) ? iso : new Intl.DateTimeFormat(localeName(), style).format(date);
 }
 
-/** US dollars for people, cents and less where there are few. */
+/** US dollars; small amounts with more digits. */
 export function money(usd: number): string {
   const style = { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 } as const;
   return new Intl.NumberFormat(localeName(), style).format(usd);
 }
 
-/** Bytes for people: `14.1 MB`. */
+/** Bytes in units: `14.1 MB`. */
 export function bytes(count: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));

@@ -45,13 +45,13 @@ export interface TakeInAnswer {
   file: string;
   /** Whether the file is created. */
   isNew: boolean;
-  /** A file of the folder that is not trusted, which is left as it is. */
+  /** An untrusted file of the folder, which is not changed. */
   untrusted?: string | undefined;
   key: string;
   value: string;
   before: string;
   after: string;
-  /** False: the file says so already. */
+  /** False: the file has these settings already. */
   changes: boolean;
   written: boolean;
 }

@@ -1,22 +1,20 @@
 import type { ConversationTime } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
 
-/** One day with something on it. */
+/** A day with content. */
 export interface TimeDay {
-  /** `2026-03-05` */
   day: string;
   notes: number;
   bytes: number;
   lines: number;
-  /** Conversations that were begun or went on that day. */
+  /** Conversations that started or continued on that day. */
   sessions: number;
-  /** How often conversations handed over what they dropped. */
+  /** Number of flushes. */
   flushes: number;
 }
 
-/** `GET /api/time` */
 export interface TimeAnswer {
-  /** In their order; days with nothing on them are left out. */
+  /** In order, without empty days. */
   days: readonly TimeDay[];
   /** Notes of a week, a month or a year. */
   spans: number;
@@ -25,17 +23,16 @@ export interface TimeAnswer {
   notes: number;
   sessions: number;
   flushes: number;
-  /** What is not in `days`: only so many of each are looked at. */
+  /** Entries beyond the limits, which are not in `days`. */
   left: { notes: number; sessions: number; flushes: number };
-  /** False: the backend cannot tell which notes there are. */
+  /** False: the backend cannot list notes. */
   told: boolean;
 }
 
-/** `GET /api/time/day?day=…` */
 export interface DayAnswer {
   day: string;
   notes: readonly MemoryFile[];
-  /** Notes of a week, a month or a year that the day is in. */
+  /** Notes of a week, a month or a year that includes the day. */
   spans: readonly MemoryFile[];
   sessions: readonly ConversationTime[];
   flushes: readonly ConversationTime[];

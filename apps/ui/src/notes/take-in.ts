@@ -14,9 +14,8 @@ import type { TakeIn, TakeInAnswer } from "../api/notes.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /**
- * Has files searched that are not: a folder or a file by `memorySearch.extraPaths`, or all by `memorySearch.notes`. Without
- * `write` it says what would be changed. Throws `INVALID_ARGUMENT` for what cannot be taken in, `CONFIG` where the file
- * cannot be changed.
+ * Includes a folder or file by `memorySearch.extraPaths`, or all by `memorySearch.notes`. Throws `INVALID_ARGUMENT`,
+ * and `CONFIG` if the file cannot be changed.
  */
 export async function takeIn(host: UiHost, { path: wanted, write }: TakeIn): Promise<TakeInAnswer> {
   const { config, memory } = host;
@@ -46,7 +45,7 @@ export async function takeIn(host: UiHost, { path: wanted, write }: TakeIn): Pro
   };
 }
 
-/** What is set for all agents is not asked where one has a choice of its own. */
+/** A setting for all agents has no effect on an agent with its own. */
 function checkOwnChoice({ config, agent }: UiHost, name: string): void {
   const keys = [agent.id, JSON.stringify(agent.id)].map((id) => `agents.list[${id}].memorySearch.${name}`);
   const own = config.describe().find(({ key }) => keys.includes(key));
@@ -57,7 +56,7 @@ function checkOwnChoice({ config, agent }: UiHost, name: string): void {
     );
 }
 
-/** The absolute path, as a relative one in a configuration begins where that file lies. */
+/** Absolute, as a relative path in a configuration starts at the folder of the file. */
 function placeIn(workspaceDir: string, wanted: string): string {
   const invalid = (why: string): MemoryError =>
     new MemoryError("INVALID_ARGUMENT", `${JSON.stringify(wanted)} cannot be taken in: ${why}`);

@@ -3,7 +3,7 @@ import type { MemoryFile } from "@memslot/core";
 import type { DayAnswer, TimeAnswer, TimeDay } from "../api/time.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** What there is on each day. */
+/** Counts of notes, sessions and flushes by day. */
 export async function timeOf(host: UiHost, signal: AbortSignal): Promise<TimeAnswer> {
   const { files, all, told, talks, dayOf } = await look(host, signal);
   const days = new Map<string, TimeDay>();
@@ -37,7 +37,7 @@ export async function timeOf(host: UiHost, signal: AbortSignal): Promise<TimeAns
   };
 }
 
-/** What there is on one day, to be read. */
+/** The content of one day. */
 export async function dayOfMemory(host: UiHost, day: string, signal: AbortSignal): Promise<DayAnswer> {
   const { files, talks, dayOf } = await look(host, signal);
   const dated = files.filter(({ days }) => days !== undefined && days[0] <= day && day <= days[1]);
@@ -75,7 +75,6 @@ async function look({ memory, config, agent }: UiHost, signal: AbortSignal): Pro
   };
 }
 
-/** The day on which it began, and the one on which something was said last. */
 function daysOf({ from, to }: ConversationTime, dayOf: (iso: string) => string): ReadonlySet<string> {
   return new Set([dayOf(from), dayOf(to)]);
 }

@@ -4,11 +4,11 @@ import type { UiEvent } from "../api/events.ts";
 import type { EventHub } from "../server/event-hub.ts";
 import type { SignedIn } from "../server/login.ts";
 
-/** So many events may wait for a page that does not read; then its stream ends, and it asks anew. */
+/** Events queued for a page that does not read; then its stream ends, and it reconnects. */
 const mostWaiting = 100;
 const quietMs = 15_000;
 
-/** `GET /api/events`: a stream of `UiEvent`, which ends with the server, and when the token of its page does. */
+/** `GET /api/events`: a stream of `UiEvent`, which ends with the server or the token of its page. */
 export function serveEvents(app: Hono, hub: EventHub, page: { signedIn: SignedIn; signal: AbortSignal }): void {
   app.get("/api/events", (context) =>
     streamSSE(context, async (stream) => {
@@ -37,7 +37,7 @@ export function serveEvents(app: Hono, hub: EventHub, page: { signedIn: SignedIn
   );
 }
 
-/** False: nothing happened for a while. */
+/** False: timeout. */
 async function wokenWithin(onWake: (resolve: () => void) => void): Promise<boolean> {
   return await new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), quietMs);

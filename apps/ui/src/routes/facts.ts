@@ -2,7 +2,6 @@ import type { Hono } from "hono";
 import type { Facts } from "../api/facts.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** `GET /api/facts` */
 export function serveFacts(app: Hono, { memory, agent, version, readOnly }: UiHost): void {
   app.get("/api/facts", (context) => {
     const { agentId, workspaceDir } = memory;

@@ -7,10 +7,10 @@ import { RouteError } from "../server/failure.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const usageDays = 31;
-/** What only looks, or does what every search may do by itself. */
+/** Actions allowed in read-only mode. */
 const harmless: ReadonlySet<string> = new Set<HealthAction>(["sync", "check"]);
 
-/** The state of the memory, and what can be done about it: one thing at a time. */
+/** The state of the memory and its actions, one at a time. */
 export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: EventHub; signal: AbortSignal }): void {
   const { memory, config, readOnly } = host;
   const actions = actionsOf(memory, hub, signal);
@@ -47,7 +47,7 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
   });
 }
 
-/** The last day first. */
+/** Newest day first. */
 function usageByDay(
   entries: readonly UsageEntry[],
   { provider, model }: Pick<MemoryProviderStatus, "provider" | "model">,

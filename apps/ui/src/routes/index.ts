@@ -15,11 +15,10 @@ export interface RouteWorld {
   host: UiHost;
   hub: EventHub;
   signedIn: SignedIn;
-  /** Aborts when the server ends. */
   signal: AbortSignal;
 }
 
-/** Everything below `/api` that a page that has logged in may ask. */
+/** All routes below `/api` for signed-in pages. */
 export function serveRoutes(app: Hono, { host, hub, signedIn, signal }: RouteWorld): void {
   serveFacts(app, host);
   serveEvents(app, hub, { signedIn, signal });

@@ -2,7 +2,6 @@ import type { Hono } from "hono";
 import { RouteError } from "../server/failure.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** The passages as points, and what is near one of them. */
 export function serveMap(app: Hono, { memory }: UiHost): void {
   app.get("/api/map", async (context) => {
     const dimensions = Number(context.req.query("dimensions") ?? 2);

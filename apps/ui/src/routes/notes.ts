@@ -9,7 +9,7 @@ import { RouteError } from "../server/failure.ts";
 import { bodyOf, textOf } from "../server/read-body.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** The files of the memory: to be listed, read, changed and taken in. */
+/** Routes to list, read, change and add files of the memory. */
 export function serveNotes(app: Hono, host: UiHost): void {
   const { memory, agent, config } = host;
   const { workspaceDir } = memory;
@@ -45,7 +45,7 @@ export function serveNotes(app: Hono, host: UiHost): void {
     ];
     const { state, note } = await replaceNote({ ...named(path), text, sha256, signal: context.req.raw.signal });
     if (state === "replaced") {
-      // Not waited for: the page is told when the index holds it, and a search would look by itself.
+      // In the background: the page gets an event when it is indexed, and a search syncs by itself.
       memory.sync({ reason: "a note was saved on the page" }).catch((error: unknown) => {
         process.emitWarning(`the note is saved, and is not indexed yet: ${messageOf(error)}`);
       });

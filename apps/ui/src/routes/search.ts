@@ -8,7 +8,7 @@ import { RouteError } from "../server/failure.ts";
 import { bodyOf, textOf } from "../server/read-body.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** Questions to the memory: answered for people, as an agent gets them, and with two settings side by side. */
+/** Routes to search: for people, as an agent, and with two settings side by side. */
 export function serveSearch(app: Hono, host: UiHost): void {
   const { memory, config } = host;
 
@@ -57,7 +57,7 @@ function limitsOf(context: Context, agentId: string): MemorySearchOptions {
     maxTokens: numberIn(context.req.query("tokens")),
     minScore: numberIn(context.req.query("min")),
     keywordsOnly: context.req.query("typing") !== undefined,
-    // What is found where others read along.
+    // As in a session with a shared audience.
     sessionKey: context.req.query("shared") === undefined ? undefined : `agent:${agentId}:page:group:preview`,
   };
 }

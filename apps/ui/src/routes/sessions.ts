@@ -10,7 +10,6 @@ import type { SessionsAnswer, TranscriptAnswer, TranscriptFactsAnswer } from "..
 import { RouteError } from "../server/failure.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** The conversations of the agent, and what became of what left them. Nothing is written. */
 export function serveSessions(app: Hono, { memory, config }: UiHost): void {
   const place = { stateDir: config.stateDir, agentId: memory.agentId };
 

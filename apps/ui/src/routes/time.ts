@@ -3,7 +3,6 @@ import { dayOfMemory, timeOf } from "../notes/time-of-memory.ts";
 import { RouteError } from "../server/failure.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** The days that there are notes, conversations and flushes of. */
 export function serveTime(app: Hono, host: UiHost): void {
   app.get("/api/time", async (context) => context.json(await timeOf(host, context.req.raw.signal)));
   app.get("/api/time/day", async (context) => {

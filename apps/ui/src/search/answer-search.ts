@@ -2,7 +2,7 @@ import type { Memory, MemorySearchOptions } from "@memslot/core";
 import { type Matcher, createMatcher, matchedWords, resultLines } from "@memslot/indexing";
 import type { SearchAnswer, ShownLine } from "../api/search.ts";
 
-/** Asks, and says of each result which lines it is and which of their words match. */
+/** Searches, and marks matching words in the lines of each result. */
 export async function answerSearch(
   memory: Memory,
   query: string,

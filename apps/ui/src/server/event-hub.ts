@@ -1,19 +1,19 @@
 import type { SyncProgress } from "@memslot/core";
 import type { UiEvent } from "../api/events.ts";
 
-/** Told each event; false: it has gone or does not keep up, and is told no more. */
+/** Receives each event; false: closed or too slow, and removed. */
 type Listener = (event: UiEvent) => boolean;
 
 const lookEveryMs = 1000;
 
-/** Tells every open page what has changed. Looks only while somebody listens. */
+/** Sends changes to all open pages. Checks only while a page listens. */
 export interface EventHub {
   listen(listener: Listener): () => void;
   tell(event: UiEvent): void;
   close(): void;
 }
 
-/** `status` gives the state as it is now; what counts as another state of the notes is said by `notesMark`. */
+/** `status` returns the current state; `notesMark` decides whether the notes changed. */
 export function createEventHub(status: () => Extract<UiEvent, { type: "status" }>["status"]): EventHub {
   const listeners = new Set<Listener>();
   let timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,6 @@ export function createEventHub(status: () => Extract<UiEvent, { type: "status" }
   };
 }
 
-/** Changes when notes were indexed. */
 function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameters<typeof createEventHub>[0]>): string {
   const report = lastSync?.report;
   const hasNews = report !== undefined && report.added + report.changed + report.removed > 0;
@@ -74,7 +73,7 @@ function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameter
 
 const progressEveryMs = 200;
 
-/** Tells the pages how far a sync is, a few times a second, and that it is over. */
+/** Sends the progress of a sync, a few times a second, and its end. */
 export function toldProgress(hub: EventHub): { progress: (update: SyncProgress) => void; done: () => void } {
   let last = 0;
   return {

@@ -3,7 +3,6 @@ import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Failure } from "../api/facts.ts";
 
-/** What a route throws that is no `MemoryError`. */
 export class RouteError extends Error {
   readonly status: 400 | 403 | 404 | 409;
   readonly code: string;
@@ -26,7 +25,7 @@ const statuses: Partial<Record<MemoryErrorCode, ContentfulStatusCode>> = {
   UNAVAILABLE: 503,
 };
 
-/** Tells a failure in words. A request that was called off has nobody to tell. */
+/** Answers with a failure, unless the request was aborted. */
 export function failed(context: Context, error: unknown): Response {
   if (isAbort(error)) return context.body(null, 204);
   if (error instanceof RouteError) return told(context, error.status, error.code, error.message);

@@ -5,22 +5,21 @@ import type { Context, Hono, MiddlewareHandler } from "hono";
 import { told } from "./failure.ts";
 
 export interface LoginOptions {
-  /** Part of the address that the command prints, in its fragment, which browsers send to no server. Good for one login. */
+  /** In the fragment of the printed address, which browsers send to no server. Valid for one login. */
   secret: string;
-  /** The file with the key that signs tokens. Another key in it revokes all of them. */
+  /** The file with the signing key. A new key revokes all tokens. */
   keyFile: string;
 }
 
-/** Whether a request, or the stream that it began, comes from a page that is signed in now. */
+/** Whether a request, or its stream, comes from a signed-in page. */
 export type SignedIn = (context: Context) => boolean;
 
 const lifetimeMs = 7 * 24 * 60 * 60 * 1000;
 const leastKeyLength = 16;
 
 /**
- * `POST /api/login` exchanges the secret of the address for a bearer token of 7 days, which the page keeps in the storage of its
- * origin. A token holds its end and is signed for this port: no server of another port can use it. Everything else below
- * `/api` is for requests with a token.
+ * `POST /api/login` exchanges the secret of the address for a bearer token of 7 days, signed for this port. All else
+ * below `/api` needs a token.
  */
 export function serveLogin(app: Hono, { secret, keyFile }: LoginOptions, port: number): SignedIn {
   let unused: string | undefined = secret;
@@ -61,7 +60,7 @@ function keyIn(file: string): string | undefined {
   }
 }
 
-/** Removes the cookies by which earlier versions knew a browser: a browser sends them to every port of this machine. */
+/** Removes cookies of earlier versions: a browser sends them to every port of this machine. */
 export const withoutOldCookies: MiddlewareHandler = async (context, next) => {
   await next();
   for (const [name] of (context.req.header("cookie") ?? "").matchAll(/\bmemslot-ui-\d+(?==)/gu))

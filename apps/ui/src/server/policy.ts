@@ -12,7 +12,7 @@ const policy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What a browser may do with the page: run its own scripts and ask its own server, and nothing that a note says. */
+/** The content security policy: own scripts and requests to the own server only. */
 export const restricted: MiddlewareHandler = async (context, next) => {
   await next();
   const { headers } = context.res;
@@ -27,7 +27,7 @@ export const restricted: MiddlewareHandler = async (context, next) => {
 
 const maxBodyBytes = 8 * 1024 * 1024;
 
-/** Only the page itself may have anything done: a form or a link of another page cannot send JSON with its Origin. */
+/** Refuses changes from other pages: a form or link cannot send JSON with this Origin. */
 export const fromThePage: MiddlewareHandler = async (context, next) => {
   const { method } = context.req;
   if (method === "GET" || method === "HEAD") return next();

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { RouteError } from "./failure.ts";
 
-/** The fields of what was sent. Throws a `RouteError` where it is no JSON object. */
+/** The fields of the request body. Throws a `RouteError` if it is no JSON object. */
 export async function bodyOf(context: Context): Promise<Readonly<Record<string, unknown>>> {
   const body: unknown = await context.req.json().catch(() => undefined);
   if (typeof body !== "object" || body === null || Array.isArray(body))
@@ -9,7 +9,6 @@ export async function bodyOf(context: Context): Promise<Readonly<Record<string, 
   return body as Record<string, unknown>;
 }
 
-/** A text among the fields. Throws a `RouteError` where it is none. */
 export function textOf(body: Readonly<Record<string, unknown>>, name: string): string {
   const value = body[name];
   if (typeof value !== "string") throw new RouteError(400, "INVALID_ARGUMENT", `${name} must be a text`);

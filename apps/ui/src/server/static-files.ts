@@ -15,7 +15,7 @@ interface StaticFile {
   type: string;
 }
 
-/** The files of the built page by their place in it. Nothing else of the disk is ever served. */
+/** The files of the built page by path. No other file is ever served. */
 export function readPage(folder: string): ReadonlyMap<string, StaticFile> {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
@@ -34,14 +34,14 @@ export function readPage(folder: string): ReadonlyMap<string, StaticFile> {
   }
 }
 
-/** Serves the page: its files by name, and the page itself for the address of every view. */
+/** Serves the files by name, and the page itself for the address of every view. */
 export function servePage(app: Hono, files: ReadonlyMap<string, StaticFile>): void {
   app.get("*", (context) => {
     const { pathname } = new URL(context.req.url);
     const isAsset = pathname.startsWith("/assets/");
     const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
     if (file === undefined) return context.notFound();
-    // Names of assets change with what is in them.
+    // Names of assets change with their content.
     const cacheControl = isAsset ? "public, max-age=31536000, immutable" : "no-cache";
     return context.body(file.body, 200, { "content-type": file.type, "cache-control": cacheControl });
   });

@@ -15,7 +15,6 @@ export interface SourceRequest {
 }
 
 export interface Source {
-  /** Where the body comes from, for people to read. */
   host: string;
   /** Locked from the start: an unlocked body ends silently when its response is garbage-collected. */
   body: ReadableStreamDefaultReader<Uint8Array>;

@@ -14,7 +14,6 @@ export interface DownloadRequest {
   token?: string | undefined;
   /** The target file. It appears only when complete. */
   path: string;
-  /** The name of the file in messages. */
   fileName: string;
   signal: AbortSignal;
   progress: (update: SyncProgress) => void;
@@ -23,9 +22,7 @@ export interface DownloadRequest {
 }
 
 export interface DownloadLimits {
-  /** Until a server answers. */
   connectMs: number;
-  /** Without a byte. */
   stallMs: number;
   /** Between two checks of another process's progress. */
   pollMs: number;

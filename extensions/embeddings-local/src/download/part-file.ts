@@ -10,7 +10,6 @@ interface PartNotes {
   validator?: string | undefined;
 }
 
-/** A partly downloaded file: `<file>.part`, with its notes in `<file>.part.json`. */
 export class PartFile {
   readonly path: string;
   readonly #notesPath: string;
@@ -20,7 +19,6 @@ export class PartFile {
     this.#notesPath = `${this.path}.json`;
   }
 
-  /** Bytes on disk. */
   async size(): Promise<number> {
     return (await stat(this.path).catch(() => undefined))?.size ?? 0;
   }
@@ -34,7 +32,6 @@ export class PartFile {
     }
   }
 
-  /** Opens the file for writing at this byte and drops the rest. */
   async open(from: number, notes: PartNotes): Promise<FileHandle> {
     await writeFile(this.#notesPath, JSON.stringify(notes), { mode: 0o600 });
     // Not for appending: a second writer writes the same bytes to the same places.
@@ -59,7 +56,6 @@ export class PartFile {
   }
 }
 
-/** Disk access that tests replace. */
 export interface Disk {
   freeBytes(folder: string): Promise<number>;
   write(file: FileHandle, bytes: Uint8Array, position: number): Promise<void>;

@@ -5,7 +5,6 @@ import { type CodeLayout, hasManyHoles } from "./codes/code-layout.ts";
 import { codeTable } from "./codes/code-tables.ts";
 import { blockRows, checksumOf } from "./codes/code-vector.ts";
 
-/** Vector codes: one row per chunk with a vector in the active space. */
 export function layoutPart(input: {
   db: Database.Database;
   generations: Generations;

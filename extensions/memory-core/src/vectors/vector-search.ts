@@ -20,7 +20,6 @@ import { openVectorComparison, similarityTo, type VectorComparison } from "./eng
 import { createEngines, type VectorSettings } from "./engines/engines.ts";
 import { layoutPart } from "./layout-part.ts";
 
-/** Removed chunks that justify a check for holes. */
 const removedBeforeLook = 64;
 const mostDamages = 3;
 const fewestDimensions = 8;
@@ -32,9 +31,7 @@ export interface VectorSearch extends Pick<Companion, "wrote" | "embedded" | "us
   drop(generation: number): boolean;
   holds(generation: number): boolean;
   searchVector(query: VectorQuery): IndexVectorAnswer;
-  /** Compacts a sparse layout, stores missing bits, and reads codes. False: nothing left. */
   tidy(isQuiet: boolean): boolean;
-  /** Compacts a layout with any hole. */
   compact(generation: number): void;
   part: Companion["parts"]["last"][number];
   health(): IndexHealth["vector"];
@@ -48,18 +45,14 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
   const layout = createCodeLayout({ ...parts, leastForBits: parts.settings.leastForBits });
   const readDirectory = createReadDirectory(db);
   const scopeFiles = createScopeFiles(db, generations);
-  /** The space to lay out for fast search. */
   let wanted: KnownSpace | undefined;
   let removed = 0;
   let isUnchecked = true;
-  /** So many are new that the check is due even without idle time. */
   let isCheckDue = false;
-  /** Vectors added since the last check. */
   let added = 0;
   let addedBeforeCheck = 2 * blockRows;
   let lacksBits = false;
   let put = 0;
-  /** The searched space until all its codes were read, and the next block. */
   let toRead: { spaceId: number; from: number } | undefined;
   let damaged: number | undefined;
   let damages = 0;
@@ -168,7 +161,6 @@ export function createVectorSearch(parts: LedgerParts & { settings: VectorSettin
     damaged = undefined;
   }
 
-  /** Reads codes that searches have skipped. Returns whether more remain. */
   function readMore(): boolean {
     const engine = engines.engine();
     if (toRead === undefined || engine.name !== "wasm") return false;

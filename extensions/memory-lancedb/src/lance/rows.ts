@@ -22,7 +22,6 @@ export type Columns = Readonly<Record<string, ColumnType>>;
 /** If two simultaneous commits put in the same value of this column, LanceDB repeats the later one. */
 const primaryKey = new Map([["lance-schema:unenforced-primary-key", "true"]]);
 
-/** `about` is stored in the schema: reading it costs no request. */
 export function schemaOf(columns: Columns, about?: unknown): Schema {
   const fields = Object.entries(columns).map(([name, type]) =>
     type === "key" ? new Field(name, new Utf8(), false, primaryKey) : new Field(name, arrowType(type), true),

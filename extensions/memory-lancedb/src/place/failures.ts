@@ -152,7 +152,6 @@ const layers =
   /lance error: |LanceError\([^)]*\): |Failed to get next batch from stream: |Generic (?:memory|N\/A|S3) error: |Wrapped error: |External error: /g;
 const placeInSource = /,?\s*(?:at )?[^\s,()]*\.rs:\d+(?::\d+)?/g;
 
-/** The first sentence of a LanceDB error, without its layers and source locations. */
 export function reasonOf(error: unknown): string {
   const [first = ""] = messageOf(error).split(/\s*Caused by:/);
   const reason = first.replaceAll(layers, "").replaceAll(placeInSource, "").replaceAll(/\s+/g, " ").trim();

@@ -16,7 +16,6 @@ interface Words {
 const wordsOfChunk = new WeakMap<ListedChunk, Words>();
 const none: ReadonlyMap<number, number> = new Map();
 
-/** Keyword search in memory, with the counts and lengths of the index, or of the scope if there is one. */
 export function searchWords({ terms, limit, ...filter }: KeywordQuery, listing: Listing): KeywordAnswer {
   const scope = scopeOf(filter, listing);
   const matching: (CountedText & { chunk: ListedChunk })[] = [];

@@ -99,7 +99,6 @@ export class Tables {
     return [...this.listed].flatMap((name) => partOf(name, "vectors") ?? []).toSorted();
   }
 
-  /** Undefined if there is no such table. With `latest` it is brought to its newest version. */
   async open(name: string, latest: boolean): Promise<Table | undefined> {
     try {
       const known = this.#opened.get(name);
@@ -145,7 +144,6 @@ export class Tables {
     });
   }
 
-  /** Forgets the open tables: one may have been deleted, or replaced by another under the same name. */
   forget(): void {
     this.#opened.clear();
   }

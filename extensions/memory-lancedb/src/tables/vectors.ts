@@ -49,7 +49,6 @@ export class Vectors {
     return (await Promise.all(versions)).flat();
   }
 
-  /** The vectors of a space by hash of the text; undefined if they are not kept in memory. */
   async inMemory(opened: SpaceTable): Promise<SpaceVectors["vectors"] | undefined> {
     return (await this.#isSmall(opened.table)) ? (await this.#read(opened)).vectors : undefined;
   }

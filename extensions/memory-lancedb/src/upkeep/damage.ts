@@ -62,7 +62,6 @@ interface Recorded {
 const nothing: Recorded = { versions: {}, files: {} };
 
 export interface FolderRepair {
-  /** Drops all tables if they are not what was recorded. Returns whether it did. */
   checkAtOpen(): Promise<boolean>;
   /** Runs calls. One that fails on damage drops all tables: a listing is then answered by the empty index, others throw. */
   run: Run;

@@ -44,7 +44,6 @@ export interface AppendedNote {
 /** Characters of the curated file: a session starts with it, and would cut the rest. */
 export const curatedBudget = 20_000;
 
-/** How often other programs may replace the file between writing and verifying. */
 const maxWrites = 4;
 
 /**
@@ -73,7 +72,6 @@ export async function noteName(note: { workspaceDir: string; kind: NoteKind; day
   return note.kind === "daily" ? `memory/${note.day}.md` : await curatedName(note.workspaceDir);
 }
 
-/** Writes and verifies: an editor that saves at the same moment puts another file in its place. */
 async function appendEntry(
   target: NoteTarget,
   lines: readonly string[],

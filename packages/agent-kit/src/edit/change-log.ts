@@ -42,7 +42,6 @@ export interface LoggedChange extends NoteChangeRecord {
 
 export interface ChangeLog {
   readonly changes: readonly LoggedChange[];
-  /** On disk when it resolves. */
   write(change: NoteChangeRecord): Promise<void>;
   end(id: string, outcome: ChangeOutcome): Promise<void>;
 }

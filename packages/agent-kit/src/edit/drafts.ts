@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** A file that is not in its place yet, or the replaced file of a note: then with a hash of the note's name and its size. */
 const draftName = /^\.memslot-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.([0-9a-f]+)-(\d+))?\.tmp$/u;
 const oldMs = 60_000;
-/** How long an append waits for the process that replaces the note. */
 const exchangeMs = 10_000;
 
 export function draftOf(): string {

@@ -73,7 +73,6 @@ export async function forgetNote(options: ForgetNoteOptions): Promise<EditedNote
   });
 }
 
-/** Changes the text of a note, of the state with `hash` if given. Errors of `newText` are thrown. */
 export async function rewriteNote(
   options: ChangePlace & Pick<TextInNote, "relPath"> & Partial<Pick<TextInNote, "hash" | "old">>,
   facts: Omit<WantedChange, "relPath">,

@@ -34,7 +34,6 @@ export interface ChangePlace extends Omit<NoteName, "relPath"> {
   signal?: AbortSignal | undefined;
 }
 
-/** A requested change. `id`: a new one if left out. `trash`: the file for lines that are taken out. */
 export interface WantedChange extends Pick<NoteChangeRecord, "kind" | "reason" | "undoes" | "trash"> {
   id?: string | undefined;
   relPath: string;
@@ -175,7 +174,6 @@ export class NoteChanges {
     }
   }
 
-  /** Of a whole file, any other content than the wanted one counts as untouched. */
   async #isUntouched({ path: relPath, sha256Before, sha256After }: NoteChangeRecord): Promise<boolean> {
     const now = await readNote({ ...this.#place, relPath }).catch(() => undefined);
     const hash = now?.sha256 ?? noFile;
@@ -187,7 +185,6 @@ export class NoteChanges {
     await this.log.end(change.id, "not done").catch(() => undefined);
   }
 
-  /** Finds out and logs the outcome of changes whose processes ended in the middle. */
   async settle(): Promise<void> {
     for (const change of this.log.changes) {
       if (change.state !== "open") continue;

@@ -48,9 +48,7 @@ export function endOfEntry(lines: readonly string[], start: number): number {
 }
 
 interface EntryContent {
-  /** The first line without stamp, tags and list mark. */
   said: string;
-  /** Tags in order, and the other lines. */
   rest: string;
 }
 
@@ -73,7 +71,6 @@ function saySame(a: EntryContent, b: EntryContent): boolean {
   return a.rest === b.rest && (a.said === b.said || withoutA === b.said || a.said === withoutB);
 }
 
-/** Finds exactly this entry in a text with LF line ends: the last one, as it was appended. */
 export function findWritten(text: string, entry: readonly string[]): Lines | undefined {
   const written = entry.join("\n");
   for (let index = text.lastIndexOf(written); index >= 0; index = text.lastIndexOf(written, index - 1)) {

@@ -25,7 +25,6 @@ export function withoutListMark(text: string): string {
   return text.replace(/^(?:[-*+\u2022] +)?(?:\[ \] +)?/u, "");
 }
 
-/** On one line, NFC, without a list mark: the form in which texts are compared. */
 export function flat(text: string): string {
   return withoutListMark(text.normalize("NFC").replaceAll(/\s+/g, " ").trim());
 }
@@ -138,7 +137,6 @@ const marks = [
 ].join("|");
 const anyMark = new RegExp(marks, "iv");
 
-/** Characters that look like `<` and `>`, and those that look like two or three of them. */
 const angle = String.raw`(?:[<>\u02C2\u02C3\u1438\u1433]|[\p{Bidi_Mirrored}--\p{ASCII}])`;
 const edge = new RegExp(
   String.raw`^[\s\-*+\|]*(?<signs>${angle}(?:\s?${angle})*).*?(?:\s|${angle})[0-9a-f]{12,64}$`,
@@ -166,6 +164,5 @@ function isFrameEdge(line: string): boolean {
   const signs = edge.exec(line.normalize("NFKC").trim())?.groups?.["signs"] ?? "";
   let count = 0;
   for (const sign of signs.replaceAll(/\s/g, "")) count += triple.test(sign) ? 3 : double.test(sign) ? 2 : 1;
-  // Seven of them mark a conflict in a file under version control.
   return count >= 3 && count < 7;
 }

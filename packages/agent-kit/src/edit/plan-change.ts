@@ -2,7 +2,6 @@ import { invalid } from "../failures.ts";
 import { curatedBudget } from "./append-note.ts";
 import { noteProblem } from "./note-text.ts";
 
-/** The position of a text in a note. Throws `INVALID_ARGUMENT` unless the note has it exactly once. */
 export function onlyPlace(text: string, old: string, relPath: string): number {
   const at = text.indexOf(old);
   if (at < 0)
@@ -89,15 +88,12 @@ export interface LineChange {
   /** The first line that differs, counted from 1. */
   startLine: number;
   offset: number;
-  /** The lines with their line ends, before and after the change. */
   before: string;
   after: string;
-  /** The lines next to them, empty at the begin and the end of the file. */
   above: string;
   below: string;
 }
 
-/** The lines in which two texts (UTF-8) differ. */
 export function lineChange(before: Buffer, after: Buffer): LineChange {
   const [was, now] = [linesOf(before.toString("utf8")), linesOf(after.toString("utf8"))];
   const { head, tail } = commonEnds(was, now);

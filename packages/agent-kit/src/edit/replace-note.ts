@@ -20,7 +20,6 @@ import { bytesLike } from "./plan-change.ts";
 import { appendWhole, closing, hashOf, readWhole } from "./safe-writes.ts";
 
 export interface NoteName extends NotePath {
-  /** Which files of the workspace are memory. */
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
   stateDir: string;
 }
@@ -109,7 +108,6 @@ async function isOnlyName({ folder }: Note, { handle, stats }: OpenedNote): Prom
   return (await handle.stat()).nlink === 1;
 }
 
-/** Appends to a note what other programs wrote to its replaced file, if the process was killed before it could. */
 async function saveReplaced({ folder, name }: Note): Promise<void> {
   for (const replaced of replacedDrafts(folder.path, name)) {
     const appended = await closing(await folder.open(replaced.name, constants.O_RDONLY), async (handle) => {
@@ -182,7 +180,6 @@ function isStill(now: BigIntStats | undefined, old: BigIntStats): boolean {
   return now !== undefined && now.ino === old.ino && now.dev === old.dev && isSameState(now, old);
 }
 
-/** Sets mode and owner; a user who may not give a file away keeps it. */
 async function keepOwner(handle: FileHandle, { mode, uid, gid }: BigIntStats): Promise<void> {
   const own = await handle.stat({ bigint: true });
   if (own.uid !== uid || own.gid !== gid) await handle.chown(Number(uid), Number(gid)).catch(() => undefined);
@@ -248,7 +245,6 @@ export function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">)
   return { text, sha256, bytes: bytes.length, modified, ...(fixed !== undefined && { fixed }) };
 }
 
-/** Why an edited text cannot replace these bytes without changing more than the user typed. */
 function whyFixed(bytes: Uint8Array): string | undefined {
   if (!isUtf8(bytes)) return "it is not UTF-8: save it as UTF-8 with another editor";
   if (bytes.includes(0)) return "it has NUL bytes, which no editor shows: save it as UTF-8 with another editor";
@@ -314,7 +310,6 @@ async function bytesOf(handle: FileHandle): Promise<Buffer> {
 const maxReads = 20;
 const pauseMs = 10;
 
-/** The bytes of a replaced file. A program that opened it before the replacement may still write to it: reads until none does. */
 async function settledBytes(handle: FileHandle): Promise<Buffer> {
   let bytes = await bytesOf(handle);
   for (let reads = 1; reads < maxReads; reads++) {

@@ -5,7 +5,6 @@ import { messageOf } from "@memslot/core";
 import { codeOf, type FolderInPlace, MovedError } from "@memslot/core/files";
 import { draftOf } from "./drafts.ts";
 
-/** How many bytes behind the begin of a failed write are searched for what it left. */
 const maxSearched = 1_000_000;
 
 /** Appends all bytes to a file or none, on disk when it resolves. Bytes of other programs stay. */
@@ -85,7 +84,6 @@ export function hashOf(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Reads `size` bytes from an offset, wherever the handle is positioned; fewer if the file ends before. */
 export async function readWhole(handle: FileHandle, size: number, from = 0): Promise<Buffer> {
   const bytes = Buffer.alloc(size);
   let length = 0;

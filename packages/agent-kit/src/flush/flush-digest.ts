@@ -17,7 +17,6 @@ export interface ConversationOrigin {
 }
 
 export interface DigestOptions {
-  /** Why no model has chosen what to keep. */
   readonly cause: "no-model" | "model-failed";
   readonly timeZone: string;
   /** For messages without a valid time. */
@@ -132,7 +131,6 @@ function piecesOf(text: string): string[] {
   );
 }
 
-/** One line without comments, invisible characters and the sentinel. */
 function harmless(text: string): string {
   const plain = withoutPromptMarks(text)
     .toWellFormed()
@@ -142,7 +140,6 @@ function harmless(text: string): string {
     .replaceAll(/--!?>/g, "->")
     .replaceAll(noReply, "")
     .trim();
-  // A removed part may have split one.
   return withoutPromptMarks(plain);
 }
 

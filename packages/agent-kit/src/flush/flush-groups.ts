@@ -4,10 +4,8 @@ import { localClock } from "../edit/local-day.ts";
 
 export interface FlushGroup {
   readonly day: string;
-  /** The time of the last message of the day in this group: the date of the turn's notes. */
   readonly at: Date;
   readonly messages: readonly ConversationMessage[];
-  /** Ids of messages that are handed over in full once this turn is done. */
   readonly completes: readonly string[];
 }
 
@@ -58,7 +56,6 @@ function withShortResult(message: ConversationMessage): ConversationMessage {
 
 type Pack = Pick<FlushGroup, "messages" | "completes">;
 
-/** Units in packs of at most `maxTokens`. Each piece of a larger unit is a pack of its own. */
 function packed(units: readonly Unit[], maxTokens: number): Pack[] {
   const packs: Pack[] = [];
   let open: ConversationMessage[] = [];
@@ -92,7 +89,6 @@ function piecesOf(unit: Unit, maxTokens: number): Pack[] {
   });
 }
 
-/** Halves a text at the line or word end nearest to its middle until each piece is small enough. */
 function split(text: string, maxTokens: number): string[] {
   if (estimateTokens(text) <= maxTokens || text.length < 2) return [text];
   const middle = Math.floor(text.length / 2);

@@ -30,7 +30,6 @@ export interface FlushRecord {
   readonly lastError?: string | undefined;
   /** What this flush has written, or was about to write when the process ended. */
   readonly notes?: readonly FlushNote[] | undefined;
-  /** The digest that the notes have until a model has read the messages. */
   readonly digest?: { readonly at: string; readonly citations: readonly string[] } | undefined;
 }
 
@@ -39,7 +38,6 @@ export interface FlushNote {
   readonly text: string;
   readonly kind: "daily" | "longterm";
   readonly day: string;
-  /** Undefined if it is not known whether it was written. */
   readonly citation?: string | undefined;
 }
 
@@ -102,19 +100,14 @@ interface JournalPlace {
 
 const doneEnding = ".done.json";
 const entryEnding = ".json";
-/** Drafts and locks that a crash may leave behind. */
 const leftoverEnding = /\.(?:tmp|lock|takeover)$/;
-/** Younger leftovers may belong to a running process. */
 const leftoverMinutes = 10;
-/** Older marks can go: their conversation has dropped the messages long ago. */
 const doneDays = 90;
-/** Marks of an agent that are kept, the latest ones. */
 const maxMarks = 500;
 
 /** Dropped messages not yet handed over, as files in `agents/<agentId>/flush/` of the state folder. */
 export class FlushJournal {
   readonly folder: string;
-  /** Problems with the files, one line each. */
   readonly #notices = new Set<string>();
   readonly #keptFolder: string;
   readonly #journalDays: number;
@@ -144,7 +137,6 @@ export class FlushJournal {
     for (const [name] of latest.slice(kept)) await this.#tidy(name);
   }
 
-  /** Reads files that are new since the last scan. */
   async refresh(): Promise<void> {
     const names = await readdir(this.folder).catch(unlessMissing);
     if (names === undefined) return;
@@ -188,7 +180,6 @@ export class FlushJournal {
     return path.join(this.#keptFolder, name);
   }
 
-  /** Writes messages to where searches find them: a transcript of its own, on disk when it resolves, secrets masked. */
   async #keep(record: FlushRecord): Promise<void> {
     await makeFolder(this.#keptFolder);
     const { sessionId: id, sessionKey, createdAt: timestamp, messages } = record;
@@ -199,7 +190,6 @@ export class FlushJournal {
     await replaceFile(this.#keptOf(record), `${JSON.stringify(header)}\n${lines.join("")}`);
   }
 
-  /** The process that added the entry may have ended before this file was written. */
   async #keepAgain(record: FlushRecord): Promise<void> {
     const file = this.#keptOf(record);
     try {
@@ -281,7 +271,6 @@ export class FlushJournal {
     this.#entries.delete(name);
   }
 
-  /** Undefined if the file is gone, cannot be read, or was damaged and set aside; `lost` is the consequence for the user. */
   async #readFile<R>(name: string, fits: (value: unknown) => value is R, lost: string): Promise<R | undefined> {
     const file = path.join(this.folder, name);
     const text = await readFile(file, "utf8").catch((error: unknown) => {
@@ -332,7 +321,6 @@ function findable(message: ConversationMessage): ConversationMessage {
   return resultAsText({ ...message, text });
 }
 
-/** Private to its owner whatever the umask is, and there after a power cut. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (process.platform !== "win32" && ((await stat(folder)).mode & 0o077) !== 0) await chmod(folder, 0o700);
@@ -340,7 +328,6 @@ async function makeFolder(folder: string): Promise<void> {
   for (let made = folder; made.length >= first.length; made = path.dirname(made)) await syncFolder(path.dirname(made));
 }
 
-/** A session id that can be a file name; otherwise its hash. */
 export function nameOf(sessionId: string): string {
   return /^[\w-]{1,80}$/.test(sessionId) ? sessionId : hashOfIds([sessionId]);
 }

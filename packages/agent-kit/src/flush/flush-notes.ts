@@ -15,14 +15,12 @@ export class FlushNotes {
   // A host may run the calls of a model side by side.
   readonly #saving = pLimit(1);
 
-  /** `save` writes the list to disk; it does nothing if there is no journal. */
   constructor(known: readonly FlushNote[], workspaceDir: string, save: (notes: readonly FlushNote[]) => Promise<void>) {
     this.all = known;
     this.#workspaceDir = workspaceDir;
     this.#save = save;
   }
 
-  /** Looks up the place of notes without one; drops a note that is in no file. */
   async look(): Promise<void> {
     const unsure = this.all.filter(({ citation }) => citation === undefined);
     if (unsure.length === 0) return;
@@ -83,7 +81,6 @@ async function linesOf(file: string): Promise<readonly string[] | undefined> {
   }
 }
 
-/** The last line, counted from 1, at which a text begins, whatever its indentation; 0 if there is none. */
 function lineWith(lines: readonly string[], text: string): number {
   const wanted = flat(text);
   const count = text.trim().split("\n").length;

@@ -2,7 +2,6 @@ import type { CompactionSettings } from "@memslot/core";
 import texts from "../model-texts.json" with { type: "json" };
 import type { FlushNote } from "./flush-journal.ts";
 
-/** The answer of a model that has nothing to say. Never shown to a user. */
 export const noReply = "NO_REPLY";
 
 /** The begin of the request of every flush turn: readers of transcripts recognise flush turns by it. */
@@ -36,7 +35,6 @@ export function flushPrompts(
   };
 }
 
-/** Characters of earlier notes in a request. Older ones are left out; the tool knows them all the same. */
 const maxWritten = 4_000;
 
 function beforeText({ written, problem }: FlushBefore): string[] {

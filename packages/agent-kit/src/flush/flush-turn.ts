@@ -69,7 +69,6 @@ export async function runFlushTurn(
   }
 }
 
-/** The tools, with `memory_append` recording what it writes. */
 function watch(tools: readonly MemoryTool[], notes: FlushNotes, day: string) {
   const entries: string[] = [];
   let written = 0;

@@ -83,7 +83,6 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
   const additions = new SerialQueue();
   let lastReport: FlushReport | undefined;
   let currentReport: FlushReport | undefined;
-  /** The cycle of the running flush after a turn. */
   let busyCycle: number | undefined;
 
   function report(given: FlushReport): void {
@@ -121,7 +120,6 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
     else await noteFlush(record.compactionCount);
   }
 
-  /** Adds unknown messages to the journal and returns how many they were. */
   async function add(
     messages: readonly ConversationMessage[],
     compactionCount: number,
@@ -153,7 +151,6 @@ export async function createMemoryFlush(options: MemoryFlushOptions): Promise<Me
         report(saved.report);
       } catch (error) {
         closing.throwIfAborted();
-        // An entry that fails does not hold up the others.
         reportError(error);
       }
     }

@@ -2,9 +2,7 @@ import { lazily } from "@memslot/core/host";
 import { scanTerms, stopWords } from "@memslot/indexing/host";
 
 interface Said {
-  /** Content words, stemmed; single characters of scripts without spaces. */
   readonly words: ReadonlySet<string>;
-  /** Words with a digit, with their sign, without leading zeros. */
   readonly figures: ReadonlySet<string>;
   readonly numbers: readonly string[];
   readonly names: ReadonlySet<string>;
@@ -33,13 +31,10 @@ const negation = new RegExp(
 const telling: ReadonlySet<string> = new Set(["his", "her", "hers", "their", "our"]);
 const halfOfDay = /\d\s*[ap]\.?m\b/giu;
 const signs = /(?<![\p{L}\p{N}.)])(?:[-−](?=\d)|(?:[±<>≤≥]=?)\s?(?=\d))/gu;
-/** Two facts hardly ever share a number of so many digits by chance. */
 const tellingDigits = 4;
 const thousands = /(?<=\d)[,.'’](?=\d{3}(?!\d))/g;
-/** Share of a message's words that notes of it have: small talk is not noted. */
 const mostly = 0.5;
 
-/** On first use: most hooks never need them. */
 function wordSet(words: string): () => ReadonlySet<string> {
   return lazily(() => {
     const set = new Set<string>();

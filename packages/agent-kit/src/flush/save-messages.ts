@@ -56,7 +56,6 @@ export interface FlushReport {
   readonly days: readonly string[];
 }
 
-/** After so many rounds without success a digest is written. */
 const maxRounds = 3;
 const inlineMs = 30_000;
 const modelMs = 20_000;
@@ -254,7 +253,6 @@ interface HandedOver {
 }
 
 interface HandOverRun extends TurnRun {
-  /** Decides which notes `memory_search` may return. */
   readonly sessionKey: string;
   readonly retryDelaysMs: readonly number[];
   /** Gets the ids of messages that are handed over, before the next turn begins. */
@@ -271,7 +269,6 @@ async function handOver(
   if (runTurn === undefined) return { entries: [], tries: 0, failure: { error: "no model", unwritable: false } };
   // Half of the window: the prompts, the tools and their results need tokens too.
   const maxTokens = contextWindowTokens > 0 ? Math.max(leastTokens, Math.floor(contextWindowTokens / 2)) : Infinity;
-  // A try after a failed one reports the same entries again.
   const entries = new Set<string>();
   let tries = 0;
   let failure: string | undefined;
@@ -307,7 +304,6 @@ async function handOver(
 /** The tools of a flush turn: `memory_append`, dated by the messages, and `memory_search` if memory is open. */
 function turnTools(context: FlushModel, sessionKey: string, at: Date): MemoryTool[] {
   const { memory, agent } = context;
-  // The turn itself masks secrets.
   const append = { timeZone: agent.userTimezone, clock: () => at, secrets: "keep" as const };
   if (memory === undefined) {
     const opened = { memory: { workspaceDir: workspaceOf(context) } };
@@ -322,7 +318,6 @@ function turnTools(context: FlushModel, sessionKey: string, at: Date): MemoryToo
   });
 }
 
-/** Why a note of this day cannot be written, without writing one. Saves asking a model for notes that would be lost. */
 async function workspaceFault(workspaceDir: string, day: string): Promise<string | undefined> {
   const folder = path.join(workspaceDir, "memory");
   try {

@@ -38,7 +38,6 @@ export type ImportState = "added" | "changed" | "unchanged" | "edited" | "delete
 export interface ImportedNotes {
   folder: string;
   counts: Record<ImportState, number>;
-  /** The paths of notes with a user's changes, which were kept. */
   edited: string[];
 }
 
@@ -100,7 +99,6 @@ async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPla
   return await openFolderInPlace(path.join(workspace, path.posix.dirname(place.relPath))).catch(unlessMissing);
 }
 
-/** Imported files by the keys in their names. */
 function namesIn(folder: FolderInPlace | undefined): Map<string, string> {
   const names = new Map<string, string>();
   for (const { name } of folder === undefined ? [] : listInPlace(folder.path)) {

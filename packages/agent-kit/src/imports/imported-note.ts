@@ -27,7 +27,6 @@ export function keyOf(id: string): string {
   return hashOf(id).slice(0, idLength);
 }
 
-/** The key in a file name; undefined if the file was not imported. */
 export function keyOfName(name: string): string | undefined {
   return nameShape.exec(name)?.[1];
 }
@@ -47,7 +46,6 @@ export function isAsImported(text: string): boolean {
   return found !== null && hashOf(text.slice(found[0].length)) === found[1];
 }
 
-/** All imports from one source into a workspace, so that a deleted note does not count as new. */
 export interface ImportedKeys {
   has(key: string): boolean;
   add(key: string): void;
@@ -64,7 +62,6 @@ export async function openImportedKeys(place: {
   const file = path.join(place.stateDir, "imports", `${hash}-${place.source}.txt`);
   const text = await readFile(file, "utf8").catch(() => "");
   const keys = new Set(text.split("\n").filter((line) => /^[0-9a-f]{12}$/u.test(line)));
-  // Half a line of a killed process stays a line of its own.
   let begin = text === "" || text.endsWith("\n") ? "" : "\n";
   let isMade = false;
   return {

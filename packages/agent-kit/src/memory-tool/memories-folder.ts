@@ -10,7 +10,6 @@ interface Entry {
   isFolder: boolean;
 }
 
-/** Markdown files and folders in a folder of the workspace, without hidden ones and links; undefined if it is not a folder. */
 export async function entriesIn(workspaceDir: string, relPath: string, depth: number): Promise<Entry[] | undefined> {
   const place = path.join(await realpath(workspaceDir), relPath);
   let listed: Dirent[];
@@ -36,7 +35,6 @@ export async function entriesIn(workspaceDir: string, relPath: string, depth: nu
   return entries;
 }
 
-/** A folder for the model, two levels deep. `beside`: the notes next to `memory/`. */
 export function shownFolder(shown: string, entries: readonly Entry[], beside: readonly Entry[]): string {
   const base = shown.replace(/\/+$/u, "");
   const all = [...(base === memoriesRoot ? beside : []), ...entries];

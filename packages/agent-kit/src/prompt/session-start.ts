@@ -53,7 +53,6 @@ export interface SessionStartFile {
 interface Part {
   file: SessionStartFile;
   lines: string[];
-  /** A curated file keeps its start, a log its end. */
   keep: "start" | "end";
   excluded: number;
 }
@@ -104,7 +103,6 @@ export async function sessionStartContext(options: SessionStartOptions): Promise
   return { text, files };
 }
 
-/** Delimits each part, cut to its share of the budget, and records in its file what was cut. */
 function fitParts(parts: readonly Part[], budgetChars: number): string[] {
   // With the longest notice that a part can get, so that the budget holds in each case.
   const frames = parts.map((part) => framed(part, "x", noticeOf(part, part.lines.length)).length + 1);
@@ -165,7 +163,6 @@ export async function startSession(options: StartSessionOptions): Promise<Sessio
   }
 }
 
-/** A log without the digests of conversations in other projects. */
 function withoutOtherProjects(lines: readonly string[], project: string): string[] {
   const kept: string[] = [];
   for (let index = 0; index < lines.length; index++) {
@@ -176,7 +173,6 @@ function withoutOtherProjects(lines: readonly string[], project: string): string
   return kept;
 }
 
-/** Keeps as many whole lines as fit; if none fits, a part of the first. `omittedLines` are missing or cut short. */
 function fitLines({ lines, keep }: Part, maxChars: number): { text: string; omittedLines: number } {
   const ordered = keep === "start" ? lines : lines.toReversed();
   const kept: string[] = [];
@@ -195,7 +191,6 @@ function fitLines({ lines, keep }: Part, maxChars: number): { text: string; omit
   return { text: (keep === "start" ? kept : kept.toReversed()).join("\n"), omittedLines };
 }
 
-/** Shares a budget between parts: a part that needs less than its share leaves the rest to the others. */
 function shareBudget(needs: readonly number[], budget: number): number[] {
   const shares = needs.map(() => 0);
   let rest = Math.max(0, budget);
@@ -211,7 +206,6 @@ function shareBudget(needs: readonly number[], budget: number): number[] {
 /** A larger file is not a note that a user wrote; `memory_get` reads parts of it. */
 const maxBytes = 4_000_000;
 
-/** Reads a note of a workspace. Follows no symbolic link on the way, so that nothing outside the workspace is read. */
 async function readWorkspaceNote(
   workspaceDir: string,
   relPath: string,

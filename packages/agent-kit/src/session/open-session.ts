@@ -217,7 +217,6 @@ function checkLength(line: string): void {
 
 const noteEveryMs = 5_000;
 
-/** The list's entry of an open session. It follows the transcript, which decides. */
 class ListedSession {
   readonly #key: string;
   readonly #file: TranscriptFile;
@@ -261,7 +260,6 @@ class ListedSession {
       sessions.set(this.#key, next);
       return next;
     });
-    // More messages may have come meanwhile.
     this.#entry = { ...this.#current(this.#entry), more: written.more };
     this.#isNoted = this.#entry.updatedAt === written.updatedAt;
   }

@@ -26,7 +26,6 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   const open = new Map<string, OwnedSession>();
   const turns = new Map<string, LimitFunction>();
   let closed = false;
-  // Reports a damaged list now and not in the middle of a conversation.
   await table.read();
 
   async function forKey<T>(key: string, run: () => Promise<T>): Promise<T> {
@@ -42,7 +41,6 @@ export async function openSessions(options: OpenSessionsOptions): Promise<Sessio
   async function openKey(key: string): Promise<OwnedSession> {
     const there = open.get(key);
     if (there && !there.session.closed) return there;
-    // A session that is still closing has the lock until then.
     await there?.session.close();
     const opened = await openSession(key, place);
     open.set(key, opened);

@@ -64,7 +64,6 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
   }
 }
 
-/** Opens or creates `memory/`. Refuses a link in its place: notes must stay in the workspace. */
 async function memoryFolder(workspaceDir: string): Promise<string> {
   await keepNotesLayout(workspaceDir);
   const folder = await closing(await openFolderInPlace(await realpath(workspaceDir)), async (workspace) => {
@@ -77,11 +76,9 @@ async function memoryFolder(workspaceDir: string): Promise<string> {
   throw new MemoryError("PATH_NOT_ALLOWED", `${folder} is ${what}: put a real folder there`);
 }
 
-/** The note of this day about the session, if a host that ended before has written it. */
 async function noteOf(sessionId: string, folder: string, day: string): Promise<string | undefined> {
   for (const { name } of listInPlace(folder)) {
     if (!name.startsWith(`${day}-`) || !name.endsWith(".md")) continue;
-    // A file that cannot be read is not a note that was written here.
     const head = await headOf(path.join(folder, name)).catch(() => "");
     if (head.includes(`\n${marked("Session", sessionId)}\n`)) return name;
   }

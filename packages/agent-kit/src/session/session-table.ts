@@ -8,13 +8,11 @@ import { busyFor, orUnavailable, withStateLock } from "../failures.ts";
 import type { SessionFacts } from "./session.ts";
 import { readBeginning, readFileSafely } from "./transcript-file.ts";
 
-/** One session in `sessions.json`. `more`: fields of other hosts, which stay as they are. */
 export interface TableEntry {
   readonly sessionId: string;
   readonly sessionFile: string;
   readonly updatedAt: number;
   readonly compactionCount: number;
-  /** Bytes of the transcript up to its last compaction. */
   readonly compactedBytes: number;
   readonly more: Readonly<Record<string, unknown>>;
 }

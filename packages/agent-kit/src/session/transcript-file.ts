@@ -8,10 +8,8 @@ import { closing } from "../edit/safe-writes.ts";
 import { orUnavailable } from "../failures.ts";
 import { readEntry, type TranscriptEntry } from "./transcript-entry.ts";
 
-/** A longer line is skipped when reading, and refused when writing. */
 export const maxLineBytes: number = 16 * 1024 * 1024;
 
-/** Ids of messages before the last compaction that are still known. */
 const olderIdsKept = 1_000;
 
 /** The messages since the last compaction. Reading and writing both go through `take`, and so give the same state. */
@@ -20,11 +18,9 @@ export class TranscriptState {
   messages: ConversationMessage[] = [];
   unanswered: UserMessage | undefined;
   compactionCount = 0;
-  /** The end of the line of the last compaction; 0 without one. */
   compactedBytes = 0;
   bytes = 0;
   brokenLines = 0;
-  /** The id of the last line with one: the parent of the next. */
   lastId: string | undefined;
   lastAt: string | undefined;
   begun = false;
@@ -84,9 +80,7 @@ export class TranscriptState {
   }
 }
 
-/** A transcript that is open for appending. The caller makes one call at a time. */
 export class TranscriptFile {
-  /** Another object after a failed write was settled. */
   state: TranscriptState = new TranscriptState();
   readonly #file: string;
   readonly #handle: FileHandle;
@@ -113,7 +107,6 @@ export class TranscriptFile {
     this.state = state;
   }
 
-  /** Reads the file again after a write that failed. To be called before `write`. */
   async settle(): Promise<void> {
     if (!this.#isUnsure) return;
     await using(this.#file, async () => {
@@ -183,7 +176,6 @@ export async function readFileSafely<T>(
   }
 }
 
-/** The first line of a transcript if it is short and names the session, with the time of the last change. */
 export async function readBeginning(
   file: string,
 ): Promise<(Extract<TranscriptEntry, { kind: "session" }> & { changedMs: number }) | undefined> {

@@ -60,7 +60,6 @@ function answer(setting: ToolSetting, recalls: RecentRecalls, read: MemoryReadRe
   return { ...read, text: frameRecalled(label, text), note: recalledTextNote };
 }
 
-/** Undefined for a file that is not a note that can be changed. */
 async function hashOf(workspaceDir: string, change: ChangeSetting, relPath: string): Promise<string | undefined> {
   try {
     const note = await readNote({ ...change, workspaceDir, relPath });

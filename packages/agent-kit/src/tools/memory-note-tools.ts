@@ -30,7 +30,6 @@ export interface AppendSetting {
   readonly clock: () => Date;
 }
 
-/** The folder that `memory_append` writes to, or why it cannot. */
 interface AppendTarget extends Pick<ToolSetting, "deadlineMs"> {
   readonly opened: { readonly memory: Pick<Memory, "workspaceDir"> } | { readonly error: unknown };
 }
@@ -78,7 +77,6 @@ export interface ChangeSetting extends AppendSetting {
   readonly settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
 }
 
-/** The hash of a state of a file, short enough for a model to copy. */
 export function shortHash(sha256: string): string {
   return sha256.slice(0, 16);
 }

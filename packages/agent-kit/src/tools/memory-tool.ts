@@ -26,7 +26,6 @@ export type ToolInputProperty = {
   items?: { type: "string" | "integer" };
 };
 
-/** The answer of a tool. The `outputSchema` of `toMcpTools` describes the fields of each tool. */
 export interface MemoryToolResult {
   results?: MemoryToolHit[] | undefined;
   more?: number | undefined;

@@ -23,7 +23,6 @@ import { createRecentRecalls } from "./recalled-text.ts";
 export interface MemoryToolsOptions {
   /** Undefined if memory is off for the agent, or could not be opened. */
   memory: Memory | undefined;
-  /** Why memory could not be opened. Left out: memory is off. */
   unavailable?: { error: unknown } | undefined;
   citations: CitationsMode;
   /** The key of the session (`agent:main:telegram:group:-100`). A group gets no private notes. Left out: the owner. */
@@ -95,7 +94,6 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
   return tools.map((tool) => withVisibleAnswers(guardSecrets(tool, secrets)));
 }
 
-/** Throws for a wrong time zone, as it is a mistake of the host. */
 function clockOf(given: AppendOptions): AppendSetting {
   const { timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone, clock = () => new Date() } = given;
   localDay(new Date(), timeZone);
@@ -116,7 +114,6 @@ function sessionOf({ memory, sessionKey, chatType }: MemoryToolsOptions): {
   return { sessionKey: `agent:${memory.agentId}:group:unnamed`, shared: true };
 }
 
-/** Fields that a model hands back: spelled so that `nameFromVisible` restores the name. */
 const names: ReadonlySet<string> = new Set(["path", "citation"]);
 
 /** Makes invisible characters in the answers of a tool visible. */

@@ -32,7 +32,6 @@ export function frameTogether(texts: readonly string[]): string[] {
   return shown.map((text) => (text === "" ? "" : `>>> ${key}\n${text}\n<<< ${key}`));
 }
 
-/** A key that is not in the text. */
 function keyFor(place: string, text: string): string {
   for (let salt = 0; ; salt += 1) {
     const key = createHmac("sha256", secret).update(`${salt}\n${place}\n${text}`).digest("hex").slice(0, keyLength);
@@ -54,7 +53,6 @@ export interface RecentRecalls {
   holding(text: string, path: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined;
 }
 
-/** A shorter text may be the same by chance. */
 const minLength = 40;
 
 export function createRecentRecalls(limit = 50): RecentRecalls {

@@ -26,7 +26,6 @@ interface Found extends SearchAnswer {
 const maxTextLength = 700;
 const frameLength = 22;
 
-/** Characters of the JSON of an answer. */
 const maxAnswerLength = 24_000;
 
 /** The answer of `memory_search`: each fact once, and only those that a model needs; `debug` adds how the search ran. */
@@ -69,7 +68,6 @@ export function searchAnswer(found: Found): MemoryToolResult {
   return answer;
 }
 
-/** As `memory_edit` writes it with `supersedes`. */
 const supersededLine = /~~ \(superseded \d{4}-\d{2}-\d{2}: \[\[#\^/u;
 const historyNote =
   "Struck lines (~~…~~, superseded) are history: what holds now is the line that ends with the same ^id.";
@@ -99,7 +97,6 @@ function rangeText([from, to]: LineRange): string {
   return from === to ? String(from) : `${from}-${to}`;
 }
 
-/** Why the list is empty, weak or incomplete, and what to do. */
 function explanation(found: Found): { reason?: string; warning?: string; action?: string } {
   const { report, results, input, memory, setting } = found;
   const { state } = report;
@@ -139,7 +136,6 @@ function explanation(found: Found): { reason?: string; warning?: string; action?
   return { ...reason, ...action };
 }
 
-/** A manager without `match` is judged by its number. */
 function matchOf({ match, confidence }: SearchReport): SearchMatch | undefined {
   return match ?? (confidence === undefined ? undefined : { level: confidence < weakConfidence ? "weak" : "strong" });
 }

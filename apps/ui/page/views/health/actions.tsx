@@ -6,10 +6,9 @@ import { facts, told } from "../../state/session.ts";
 import { bytes, t } from "../../words/words.ts";
 
 const actions: readonly HealthAction[] = ["sync", "check", "fix", "compact", "force", "release"];
-/** What a page that only looks may have done. */
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
 
-/** What can be done, one thing at a time, and what came of it. */
+/** Actions, one at a time, and their results. */
 export function Actions({ onDone, quarantined }: { onDone: () => void; quarantined: number }): VNode {
   const [running, setRunning] = useState<HealthAction | undefined>(undefined);
   const [outcome, setOutcome] = useState<{ text: string; isBad: boolean } | undefined>(undefined);

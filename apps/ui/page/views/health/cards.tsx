@@ -16,7 +16,7 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-/** What is indexed, by kind, and where it lies. */
+/** What is indexed, by kind, and the location of the index. */
 export function IndexCard({ now }: CardProps): VNode {
   const { generation, storage } = now;
   return (
@@ -62,7 +62,7 @@ export function IndexCard({ now }: CardProps): VNode {
   );
 }
 
-/** How changes are noticed, and what the last sync has done. */
+/** How changes are detected, and the result of the last sync. */
 export function SyncCard({ now }: CardProps): VNode {
   const { freshness, watch, lastSync } = now;
   const { report } = lastSync ?? {};
@@ -105,7 +105,7 @@ export function SyncCard({ now }: CardProps): VNode {
   );
 }
 
-/** Vectors: who makes them, how many there are, and what stands in the way. */
+/** Vectors: their provider, number and problems. */
 export function MeaningCard({ now, details }: CardProps & Pick<HealthAnswer, "details">): VNode {
   const { embedding, vector, provider, model } = now;
   return (

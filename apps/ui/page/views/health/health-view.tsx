@@ -12,7 +12,7 @@ import { SharedCard } from "./shared-card.tsx";
 import { UsageCard } from "./usage-card.tsx";
 import "./health.css";
 
-/** Whether the memory can be relied on, at one look, and everything that is known of it below. */
+/** The health of the memory at a glance, with details below. */
 export default function HealthView(): VNode {
   const now = status.value;
   const [acts, setActs] = useState(0);
@@ -72,7 +72,6 @@ export default function HealthView(): VNode {
   );
 }
 
-/** One sentence and one sign. */
 function Summary({ health: { state, reason = "", action } }: Pick<HealthAnswer, "health">): VNode {
   const kind = state === "ok" ? "good" : state === "unknown" || state === "empty" ? "faint" : "warn";
   return (

@@ -5,7 +5,7 @@ import { formatted, t, when } from "../../words/words.ts";
 
 const few = 8;
 
-/** The last syncs of all processes, the newest first, with how long each took. */
+/** The last syncs of all processes, newest first, with their durations. */
 export function HistoryCard({ syncs }: Pick<IndexDetails, "syncs">): VNode {
   const [isWhole, setWhole] = useState(false);
   const longest = Math.max(1, ...syncs.map(({ durationMs }) => durationMs));

@@ -6,7 +6,7 @@ import { pathWith } from "../../state/ask.ts";
 import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
 
-/** Asks as somebody would in a session where others read along, and says what they miss. */
+/** Searches as in a session with a shared audience, and lists the missing results. */
 export function SharedCard(): VNode {
   const [typed, setTyped] = useState("");
   const [asked, setAsked] = useState("");

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { HealthAnswer } from "../../../src/api/health.ts";
 import { formatted, money, t } from "../../words/words.ts";
 
-/** What was sent to providers, by day, and what it cost where that is known. */
+/** Tokens sent to providers by day, and their cost if known. */
 export function UsageCard({ usage, details }: Pick<HealthAnswer, "usage" | "details">): VNode {
   const most = Math.max(1, ...usage.map(({ tokens }) => tokens));
   const { price } = details ?? {};

@@ -6,12 +6,12 @@ export interface Drawn {
   map: MemoryMap;
   kinds: readonly Kind[];
   ofPoint: Uint8Array;
-  /** The point that is looked at, and those that are near it. */
+  /** The selected point and its neighbours. */
   focus: number | undefined;
   near: readonly number[];
 }
 
-/** Draws all points of one colour after the other: changing the colour costs more than a point. */
+/** Draws points grouped by colour: changing the colour costs more than a point. */
 export function drawMap(canvas: HTMLCanvasElement, frame: Frame, { map, kinds, ofPoint, focus, near }: Drawn): void {
   const context = canvas.getContext("2d");
   if (context === null) return;

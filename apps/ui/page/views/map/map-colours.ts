@@ -2,17 +2,17 @@ import type { MemoryMap } from "@memslot/core";
 
 export type ColourBy = "source" | "age";
 
-/** Points of one colour, with what the colour stands for. */
+/** Points of one colour, and its meaning. */
 export interface Kind {
   label: string;
-  /** The name of a variable of the style sheet. */
+  /** The name of a CSS variable. */
   colour: string;
 }
 
 const sourceColours = ["--part-words", "--part-dates", "--part-meaning", "--part-names", "--part-rerank"];
 const ages = 5;
 
-/** Which kind each point is of. By age there are as many notes of each as can be. */
+/** The kind of each point. By age, kinds have equal numbers of notes. */
 export function kindsOf(map: MemoryMap, by: ColourBy): { kinds: Kind[]; ofPoint: Uint8Array } {
   const ofNote = by === "source" ? bySource(map) : byAge(map);
   return { kinds: ofNote.kinds, ofPoint: Uint8Array.from(map.note, (note) => ofNote.of[note] ?? 0) };

@@ -1,6 +1,6 @@
 import type { MemoryMap } from "@memslot/core";
 
-/** What of the map is seen: the point in the middle, and how many pixels one unit has. The map is from -1 to 1. */
+/** The visible part of the map: its centre, and pixels per unit. The map is from -1 to 1. */
 export interface Frame {
   x: number;
   y: number;
@@ -12,18 +12,17 @@ export interface Frame {
 const mostZoom = 200;
 const margin = 16;
 
-/** All of the map. */
 export function wholeFrame(width: number, height: number): Frame {
   return { x: 0, y: 0, scale: Math.max(1, Math.min(width, height) - 2 * margin) / 2, width, height };
 }
 
-/** Moves the picture by so many pixels. */
+/** Moves the view by this many pixels. */
 export function panned(frame: Frame, byX: number, byY: number): Frame {
   const within = (value: number): number => Math.max(-1.2, Math.min(1.2, value));
   return { ...frame, x: within(frame.x - byX / frame.scale), y: within(frame.y - byY / frame.scale) };
 }
 
-/** Makes the picture `factor` times as large, and leaves what is at this pixel where it is. */
+/** Zooms by `factor` around this pixel. */
 export function zoomed(frame: Frame, factor: number, atX: number, atY: number): Frame {
   const whole = wholeFrame(frame.width, frame.height).scale;
   const scale = Math.max(whole, Math.min(mostZoom * whole, frame.scale * factor));
@@ -41,7 +40,9 @@ export function toPixels(frame: Frame, x: number, y: number): [number, number] {
   return [(x - frame.x) * frame.scale + frame.width / 2, (y - frame.y) * frame.scale + frame.height / 2];
 }
 
-/** The points nearest to a pixel, the nearest first, none farther than `most` pixels. Looks at all: 50,000 take a fraction of a millisecond. */
+/**
+ * The points nearest to a pixel within `most` pixels, nearest first. A full scan of 50,000 takes under a millisecond.
+ */
 export function nearestPoints(
   { x, y }: Pick<MemoryMap, "x" | "y">,
   frame: Frame,

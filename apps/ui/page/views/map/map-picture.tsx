@@ -8,7 +8,7 @@ import { type Frame, nearestPoints, panned, wholeFrame, zoomed } from "./map-fra
 interface PictureProps extends Drawn {
   frame: Frame | undefined;
   onFrame: (frame: Frame) => void;
-  /** The point under the pointer; undefined where there is none. */
+  /** The point under the pointer, if any. */
   onHover: (index: number | undefined) => void;
   onChoose: (index: number | undefined) => void;
 }
@@ -16,10 +16,10 @@ interface PictureProps extends Drawn {
 const reach = 12;
 const step = 60;
 const zoomStep = 1.4;
-/** Less than this is a click and no drag, in pixels. */
+/** Less movement, in pixels, is a click and not a drag. */
 const still = 4;
 
-/** The points, to be moved and enlarged with a pointer, two fingers, a wheel or keys. */
+/** The points, moved and zoomed with a pointer, two fingers, a wheel or keys. */
 export function MapPicture({ frame, onFrame, onHover, onChoose, ...drawn }: PictureProps): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef({ frame, onFrame });
@@ -39,7 +39,7 @@ export function MapPicture({ frame, onFrame, onHover, onChoose, ...drawn }: Pict
     };
     const observer = new ResizeObserver(fit);
     observer.observe(own);
-    // Preact listens passively, and the page must not scroll meanwhile.
+    // Preact listens passively, and the page must not scroll.
     const wheel = (event: WheelEvent): void => {
       event.preventDefault();
       const { frame: now, onFrame: tell } = latest.current;

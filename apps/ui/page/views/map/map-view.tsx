@@ -15,11 +15,11 @@ import { useFinerMap } from "./use-finer-map.ts";
 import "./map.css";
 
 const listed = 12;
-/** A pointer that only passes by asks for nothing. */
+/** A pointer that only passes over causes no request. */
 const restMs = 150;
 const nothing: readonly number[] = [];
 
-/** The passages as points: what is about the same lies together. */
+/** Passages as points: similar ones are close together. */
 export default function MapView(): VNode {
   const asked = query.value.get("q") ?? "";
   const { data, error } = useAnswer<MemoryMap | null>(pathWith("/api/map", { q: asked }), notesRevision.value);
@@ -152,7 +152,7 @@ function Bar({ asked, by, onWhole }: { asked: string; by: ColourBy; onWhole: () 
   );
 }
 
-/** The value once it has stayed the same for a while. */
+/** The value after it stayed the same for a while. */
 function useRested(value: string | undefined): string | undefined {
   const [rested, setRested] = useState(value);
   useEffect(() => {

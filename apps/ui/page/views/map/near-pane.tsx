@@ -5,7 +5,7 @@ import { t } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
 import { transcriptHref } from "../sessions/transcript-places.ts";
 
-/** Where a passage is read on this page. */
+/** The address of a passage on this page. */
 export function passageHref(source: string, path: string, line: number): string {
   return source === "memory" ? noteHref(path, { line: String(line) }) : transcriptHref(path);
 }
@@ -15,7 +15,6 @@ interface NearProps {
   near: Answer<readonly NearPassage[]>;
 }
 
-/** A passage, and what is near it. */
 export function NearPane({ of, near }: NearProps): VNode {
   return (
     <section class="card" aria-live="polite">

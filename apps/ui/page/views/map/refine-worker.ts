@@ -1,4 +1,4 @@
 import { type FinePoints, refine } from "./refine.ts";
 
-// Beside the page, which goes on answering meanwhile.
+// In a worker, so that the page stays responsive.
 addEventListener("message", ({ data }: MessageEvent<FinePoints>) => postMessage(refine(data)));

@@ -1,12 +1,12 @@
 import { UMAP } from "umap-js";
 
-/** Points that are laid out among each other; the others are placed between those that they are nearest to. */
+/** Points that are laid out by UMAP; the others are placed between their nearest ones. */
 const mostLandmarks = 2_000;
 const neighbours = 15;
 const near = 4;
 
 export interface FinePoints {
-  /** One point behind the other, as `MemoryMap.fine` has them. */
+  /** Concatenated vectors, as in `MemoryMap.fine`. */
   values: Int8Array;
   dimensions: number;
 }
@@ -16,10 +16,7 @@ export interface Places {
   y: number[];
 }
 
-/**
- * Lays points out on a plane so that those which were near stay near (UMAP, McInnes et al. 2018), -1 to 1. The same points give the same
- * picture. Undefined where there are too few to be laid out.
- */
+/** Lays points out on a plane (UMAP, McInnes et al. 2018), -1 to 1, reproducibly. Undefined for too few points. */
 export function refine({ values, dimensions }: FinePoints): Places | undefined {
   const count = Math.floor(values.length / dimensions);
   if (count <= neighbours) return undefined;
@@ -37,7 +34,6 @@ export function refine({ values, dimensions }: FinePoints): Places | undefined {
   return { x: fitted(places.x), y: fitted(places.y) };
 }
 
-/** Between the landmarks that it is nearest to, the nearer the more. */
 function between(
   index: number,
   values: Int8Array,
@@ -74,7 +70,7 @@ function fitted(values: readonly number[]): number[] {
   return values.map((value) => Math.round((5_000 * (value - least - half)) / half) / 5_000);
 }
 
-/** Numbers from 0 to 1 that look like chance (mulberry32). */
+/** Pseudo-random numbers from 0 to 1 (mulberry32). */
 function numbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -6,7 +6,7 @@ import type { FinePoints, Places } from "./refine.ts";
 
 const dimensions = 16;
 
-/** The map, and after a while a finer picture of it: first there is one at once. `isWorking`: it is being made. */
+/** The map, and later a refined layout of it. `isWorking`: it is being computed. */
 export function useFinerMap(map: MemoryMap, asked: string): { finer: MemoryMap | undefined; isWorking: boolean } {
   const [state, setState] = useState<{ of?: MemoryMap; finer?: MemoryMap | undefined; isWorking: boolean }>({
     isWorking: false,
@@ -22,7 +22,7 @@ export function useFinerMap(map: MemoryMap, asked: string): { finer: MemoryMap |
   return state.of === map ? { finer: state.finer, isWorking: state.isWorking } : { finer: undefined, isWorking: true };
 }
 
-/** Undefined where there is none, or nobody waits for it any more: the first picture stays. */
+/** Undefined if there is none or it was aborted: the first layout stays. */
 async function finerMap(asked: string, signal: AbortSignal): Promise<MemoryMap | undefined> {
   try {
     const base = await ask<MemoryMap | null>(pathWith("/api/map", { q: asked, dimensions }), { signal });

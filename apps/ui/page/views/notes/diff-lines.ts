@@ -1,9 +1,9 @@
-/** A part of two texts: lines that are the same, or what stands there in one and in the other. */
+/** A part of two texts: equal lines, or the lines of each. */
 export type DiffPart =
   | { kind: "same"; lines: readonly string[] }
   | { kind: "different"; mine: readonly string[]; theirs: readonly string[] };
 
-/** More pairs of lines than this are not compared one by one: what is between the same beginning and end is one part. */
+/** More pairs of lines are not compared: all between the common ends is one part. */
 const mostPairs = 4_000_000;
 
 /** Compares two texts line by line. */
@@ -42,7 +42,7 @@ interface Told {
   different: (mine: readonly string[], theirs: readonly string[]) => void;
 }
 
-/** By the longest common lines. */
+/** By the longest common subsequence of lines. */
 function middle(a: readonly string[], b: readonly string[], told: Told): void {
   if (a.length * b.length > mostPairs) return told.different(a, b);
   const width = b.length + 1;
@@ -64,7 +64,7 @@ function middle(a: readonly string[], b: readonly string[], told: Told): void {
 
 export type Choice = "mine" | "theirs" | "both";
 
-/** What is likely wanted of each part that differs: the side that has changed it; of both, where both have. */
+/** The default choice for each differing part: the side that changed it, or both. */
 export function likelyChoices(parts: readonly DiffPart[], base: string): Choice[] {
   const lines = `\n${base}\n`;
   return parts.map((part, index) => {
@@ -79,7 +79,7 @@ export function likelyChoices(parts: readonly DiffPart[], base: string): Choice[
   });
 }
 
-/** The text that is made of what was chosen of each part. */
+/** The text made from the choices. */
 export function joined(parts: readonly DiffPart[], choices: readonly Choice[]): string {
   return parts
     .flatMap((part, index) => {

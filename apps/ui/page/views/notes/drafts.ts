@@ -1,16 +1,15 @@
 import { signal } from "@preact/signals";
 import type { NoteContent } from "@memslot/agent-kit";
 
-/** A text that was typed and is not saved. */
 export interface Draft {
   text: string;
-  /** What it was made from, and what it may replace. */
+  /** The state that it was made from and may replace. */
   base: NoteContent;
-  /** What was typed before the texts were put together. */
+  /** The text before the merge. */
   mine?: string | undefined;
 }
 
-/** By the paths of the notes. Going to another note, or another view, loses none. */
+/** By note path. Changing the note or view loses none. */
 export const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
 
 export function keepDraft(path: string, draft: Draft | undefined): void {
@@ -24,7 +23,7 @@ function isChanged({ text, base }: Draft): boolean {
   return text !== base.text;
 }
 
-// Leaving the page does lose them: the browser asks first.
+// Leaving the page loses them: the browser asks first.
 addEventListener("beforeunload", (event) => {
   if ([...drafts.value.values()].some((draft) => isChanged(draft))) event.preventDefault();
 });

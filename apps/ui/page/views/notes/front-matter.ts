@@ -1,14 +1,14 @@
-/** What stands between two lines `---` at the beginning of a note. */
+/** The front matter between two lines `---` at the start of a note. */
 export interface FrontMatter {
-  /** Lines that it takes, 0 where there is none. */
+  /** Its number of lines, 0 without one. */
   lines: number;
-  /** Names and what is written for them, as text. */
+  /** Names and values as text. */
   rows: readonly (readonly [name: string, value: string])[];
 }
 
 const mostLines = 200;
 
-/** Reads the names at the beginning of lines; what is indented or a list belongs to the name above it. */
+/** Reads names at the start of lines; indented lines and lists belong to the name above. */
 export function frontMatterOf(lines: readonly string[]): FrontMatter {
   const end = lines.slice(0, mostLines).findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/u.test(line));
   if (lines[0]?.trimEnd() !== "---" || end < 0) return { lines: 0, rows: [] };

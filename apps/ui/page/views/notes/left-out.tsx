@@ -7,7 +7,7 @@ import { AskError, ask } from "../../state/ask.ts";
 import { facts, told } from "../../state/session.ts";
 import { t } from "../../words/words.ts";
 
-/** Which files are not searched, why, and the way to take them in. */
+/** Excluded files, the reasons, and how to add them. */
 export function LeftOut({ list, layout }: { list: MemoryFileList; layout: "agent" | "all" }): VNode {
   const [answer, setAnswer] = useState<(TakeInAnswer & { path?: string | undefined }) | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);

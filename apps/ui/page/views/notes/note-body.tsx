@@ -10,7 +10,7 @@ import type { RenderedBlock } from "./render-markdown.ts";
 
 type Render = typeof import("./render-markdown.ts").renderMarkdown;
 
-/** A note as a page or as text, with its lines and passages in the margin; the line that the address asks for is in view. */
+/** A note as preview or source, with lines and passages in the margin, scrolled to the requested line. */
 export function NoteBody({
   text,
   facts,
@@ -99,7 +99,7 @@ function Rendered({ lines, facts, asked, body, render }: BodyProps & { render: R
   );
 }
 
-/** Puts what was made of the note into the page; it was cleaned when it was made. */
+/** Inserts rendered HTML, which is sanitised already. */
 function Block({ block }: { block: RenderedBlock }): VNode {
   const place = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -108,7 +108,7 @@ function Block({ block }: { block: RenderedBlock }): VNode {
   return <div ref={place} class="markdown" />;
 }
 
-/** The number of a line, and where a passage begins. */
+/** The line number, and the start of a passage. */
 function Margin({ from, to, facts }: { from: number; to: number; facts: MemoryFileFacts | undefined }): VNode {
   const begun = facts?.passages.find(({ startLine }) => startLine >= from && startLine <= to);
   return (
@@ -132,7 +132,7 @@ function isWithin(asked: BodyProps["asked"], from: number, to: number): boolean 
   return asked !== undefined && asked[0] <= to && asked[1] >= from;
 }
 
-/** Where a link of the note leads on this page, as the index has read it. */
+/** The target of a link on this page, from the index. */
 function hrefOf(facts: MemoryFileFacts | undefined, kind: "wiki" | "markdown", target: string): string | undefined {
   const decoded = plainText(target);
   const link = facts?.links.find((each) => each.kind === kind && (each.target === target || each.target === decoded));

@@ -9,7 +9,7 @@ import { type Draft, keepDraft } from "./drafts.ts";
 
 const choices: readonly Choice[] = ["mine", "theirs", "both"];
 
-/** The whole text of a note to be changed. Nothing that somebody else has written meanwhile is overwritten. */
+/** The editor of a note. It overwrites no change on disk. */
 export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draft; onSaved: () => void }): VNode {
   const [conflict, setConflict] = useState<Conflict | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
@@ -76,7 +76,7 @@ export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draf
 
 type Conflict = { gone: true } | { gone: false; mine: string; theirs: string; old: string };
 
-/** Both texts side by side where they differ, with a choice for each place. */
+/** Both texts side by side where they differ, with a choice for each part. */
 function ConflictPanel({ conflict, onChosen }: { conflict: Conflict; onChosen: (text: string) => void }): VNode {
   const parts = conflict.gone ? [] : diffLines(conflict.mine, conflict.theirs);
   const [chosen, setChosen] = useState<Choice[]>(() => (conflict.gone ? [] : likelyChoices(parts, conflict.old)));

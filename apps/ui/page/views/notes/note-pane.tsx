@@ -13,7 +13,6 @@ import { NoteBody } from "./note-body.tsx";
 import { NoteEditor } from "./note-editor.tsx";
 import { noteHref } from "./note-places.ts";
 
-/** One note: what it says, where it leads, and how to change it. */
 export function NotePane({ path }: { path: string }): VNode {
   const [saves, setSaves] = useState(0);
   const asked = pathWith("/api/notes/file", { path });

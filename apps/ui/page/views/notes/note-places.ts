@@ -1,4 +1,4 @@
-/** The address of a note on this page. One outside of the workspace has dots in its path, which an address cannot keep. */
+/** The address of a note. A path outside the workspace has dots, which an address cannot keep. */
 export function noteHref(
   path: string,
   where: { line?: string | undefined; heading?: string | undefined } = {},
@@ -13,7 +13,7 @@ export function noteHref(
   return query.size === 0 ? own : `${own}?${query}`;
 }
 
-/** The note that an address is of; undefined where it is of none. */
+/** The note of an address; undefined if it has none. */
 export function noteAt(pathname: string, query: URLSearchParams): string | undefined {
   const written = pathname.replace(/^\/notes\/?/u, "");
   if (written === "") return query.get("file") ?? undefined;
@@ -35,7 +35,7 @@ export interface Citation {
   line: string;
 }
 
-/** Reads `path#L12-L14`, as results name their place, and `path:12`. */
+/** Reads `path#L12-L14` and `path:12`. */
 export function citationIn(text: string): Citation | undefined {
   const parts = /^\s*(.+?)(?:#L(\d{1,7})(?:-L?(\d{1,7}))?|:(\d{1,7})(?:-(\d{1,7}))?)\s*$/u.exec(text);
   const [, path, hashFrom, hashTo, colonFrom, colonTo] = parts ?? [];
@@ -44,7 +44,7 @@ export function citationIn(text: string): Citation | undefined {
   return { path: path.replace(/^\.\//u, ""), line: to === undefined || to === from ? from : `${from}-${to}` };
 }
 
-/** First and last line that an address asks for. */
+/** First and last line in an address. */
 export function linesOf(text: string | null): readonly [from: number, to: number] | undefined {
   const [, from, to] = /^(\d{1,7})(?:-(\d{1,7}))?$/u.exec(text ?? "") ?? [];
   if (from === undefined) return undefined;

@@ -8,17 +8,17 @@ import { drafts } from "./drafts.ts";
 import { noteHref } from "./note-places.ts";
 import { foldersOf, type TreeRow, treeRows } from "./tree-rows.ts";
 
-/** As high as a line of the tree is in its styles. */
+/** The height of a row in the styles. */
 const rowPixels = 30;
 const spare = 12;
-/** So few notes are shown with all their folders open. */
+/** Up to this number of notes all folders are open. */
 const fewFiles = 60;
 
-/** Folders that are open. They stay so while the page is. */
+/** Open folders, until the page is reloaded. */
 const expanded = signal<ReadonlySet<string>>(new Set());
 let isBegun = false;
 
-/** The notes as a tree. Only the lines that are in view are made. */
+/** The notes as a tree. Only visible rows are rendered. */
 export function NotesTree({
   files,
   filter,
@@ -78,7 +78,7 @@ export function NotesTree({
   };
   const first = Math.max(0, Math.floor(view.top / rowPixels) - spare);
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + spare);
-  // What the focus is on is always there, also out of view.
+  // The focused row is always rendered.
   const shown = rows.slice(first, last).map((row, index) => ({ row, index: first + index }));
   const focused = rows[current];
   if (focused !== undefined && (current < first || current >= last)) shown.push({ row: focused, index: current });
@@ -151,7 +151,7 @@ function Row({
   );
 }
 
-/** What a key does in a tree, as it is usual for the role. */
+/** Key handling of the ARIA tree role. */
 function keyed(
   key: string,
   rows: readonly TreeRow[],
@@ -186,7 +186,7 @@ function keyed(
   }
 }
 
-/** The next line whose name begins with a letter. */
+/** The next row whose name starts with a letter. */
 function typed(key: string, rows: readonly TreeRow[], current: number): TreeRow | undefined {
   const order = [...rows.slice(current + 1), ...rows.slice(0, current)];
   return order.find(({ name }) => name.toLocaleLowerCase().startsWith(key.toLocaleLowerCase()));

@@ -12,7 +12,7 @@ import { citationIn, noteAt, noteHref } from "./note-places.ts";
 import { NotesTree } from "./notes-tree.tsx";
 import "./notes.css";
 
-/** The notes as they lie in their folders, and the one that is open. */
+/** The notes in their folders, and the open one. */
 export default function NotesView(): VNode {
   const { data, error } = useAnswer<NotesAnswer>("/api/notes", notesRevision.value);
   const open = noteAt(pathname.value, query.value);

@@ -1,24 +1,24 @@
 import DOMPurify, { type Config } from "dompurify";
 import MarkdownIt, { type Token } from "markdown-it";
 
-/** A part of a note that stands on its own, with its lines, 1-based and inclusive. */
+/** A top-level block of a note, with its lines, 1-based and inclusive. */
 export interface RenderedBlock {
   from: number;
   to: number;
   content: DocumentFragment;
 }
 
-/** What a link of the note leads to on this page, and what is said where no other words are. */
+/** Resolves links of the note, and supplies texts. */
 export interface RenderWorld {
-  /** The address on this page; undefined: there is no such note. */
+  /** The address on this page; undefined: no such note. */
   hrefOf: (kind: "wiki" | "markdown", target: string) => string | undefined;
   words: { image: string; done: string; open: string; missing: string };
 }
 
-/** What the rules are handed: where links lead, and words. */
+/** The environment of the rules. */
 type Env = { world: RenderWorld };
 
-/** Nothing else of what HTML has is ever made of a note. */
+/** The only HTML that a note can produce. */
 const allowed: Config = {
   RETURN_DOM_FRAGMENT: true,
   ALLOWED_TAGS:
@@ -26,7 +26,7 @@ const allowed: Config = {
       " ",
     ),
   ALLOWED_ATTR: ["href", "class", "title", "start", "rel", "target", "role", "aria-label", "data-from", "data-to"],
-  // The pattern below is about addresses; the others are never one.
+  // The pattern below is for addresses; these are none.
   ADD_URI_SAFE_ATTR: ["start", "rel", "target", "aria-label", "data-from", "data-to"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
@@ -56,7 +56,7 @@ markdown.inline.ruler.before("link", "wiki", (state, isSilent) => {
   return true;
 });
 
-// Before links and after words: `[x]` would be a link of its own otherwise.
+// Before links and after words: otherwise `[x]` would be a link.
 markdown.core.ruler.after("inline", "tasks", ({ tokens }) => {
   for (const [index, token] of tokens.entries()) {
     if (token.type !== "inline" || tokens[index - 2]?.type !== "list_item_open") continue;
@@ -124,8 +124,7 @@ function escaped(text: string): string {
 }
 
 /**
- * Makes the parts of a note. HTML in it is text; what is made is cleaned once more. `skip`: so many lines at its beginning
- * are shown elsewhere.
+ * Renders a note. HTML in it is text, and the output is sanitised. `skip`: lines at the start that are shown elsewhere.
  */
 export function renderMarkdown(lines: readonly string[], skip: number, world: RenderWorld): RenderedBlock[] {
   const text = [...Array.from({ length: skip }, () => ""), ...lines.slice(skip)].join("\n");
@@ -134,7 +133,7 @@ export function renderMarkdown(lines: readonly string[], skip: number, world: Re
   let begin = 0;
   for (const [index, token] of tokens.entries()) {
     const [from, to] = token.map ?? [0, 0];
-    // What stands in a list has lines of its own.
+    // List items have lines of their own.
     if (token.type === "list_item_open" && token.level === 1) {
       token.attrSet("data-from", String(from + 1));
       token.attrSet("data-to", String(to));

@@ -1,11 +1,10 @@
 import type { MemoryFile } from "@memslot/core";
 
-/** One line of the tree, as it is shown. */
+/** One row of the tree. */
 export interface TreeRow {
   /** The path; that of a folder ends with `/`. */
   id: string;
   name: string;
-  /** 1 at the top. */
   level: number;
   /** Among its siblings, from 1. */
   position: number;
@@ -26,7 +25,7 @@ interface Folder {
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
-/** The lines of the tree from top to bottom. With a filter all that fits is shown, and its folders are open. */
+/** The rows from top to bottom. With a filter all matches are shown, with open folders. */
 export function treeRows(files: readonly MemoryFile[], expanded: ReadonlySet<string>, filter: string): TreeRow[] {
   const wanted = filter.trim().toLocaleLowerCase();
   const root = folderOf("", "");
@@ -63,7 +62,7 @@ export function treeRows(files: readonly MemoryFile[], expanded: ReadonlySet<str
   }
 }
 
-/** The folders that a file is in, from the top. */
+/** The parent folders of a file, from the top. */
 export function foldersOf(path: string): string[] {
   const parts = path.split("/").slice(0, -1);
   return parts.map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);

@@ -6,7 +6,6 @@ import { pathWith } from "../../state/ask.ts";
 import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
 
-/** The answer as the tool gives it to an agent. */
 export function AgentPanel({ asked }: { asked: string }): VNode {
   const { data, error } = useAnswer<AgentAnswer>(
     asked === "" ? undefined : pathWith("/api/search/agent", { q: asked }),

@@ -5,7 +5,7 @@ import { t } from "../../words/words.ts";
 const signs = { strong: "●", weak: "◐", none: "○" } as const;
 const classes = { strong: "good", weak: "warn", none: "bad" } as const;
 
-/** Whether the answer can be believed, and what is to be known of it. */
+/** Confidence of the answer, and remarks. */
 export function AnswerState({ report, shown }: { report: SearchReport; shown: number }): VNode {
   const { match, readings, state, reason, action, filters, found } = report;
   const left = found === undefined ? 0 : found.passages - shown;

@@ -22,7 +22,7 @@ const fields: readonly (readonly [
 ];
 const backends = ["memory-core", "memory-lancedb", "memory-qmd"];
 
-/** The same question with two settings, and what that does to the places of the results. */
+/** The same query with two settings, and the changes of rank. */
 export function ComparePanel({ asked }: { asked: string }): VNode {
   const [a, setA] = useState<SideSettings>({});
   const [b, setB] = useState<SideSettings>({ maxTokens: 2000 });

@@ -3,7 +3,7 @@ import { status } from "../../state/events.ts";
 import { t } from "../../words/words.ts";
 import { type FilterName, filterIn, filterNames, withFilter } from "./query-text.ts";
 
-/** Small fields that write filters into the question, and show those that stand in it. */
+/** Fields for the filters in the query. */
 export function Filters({ query, onQuery }: { query: string; onQuery: (query: string) => void }): VNode {
   const set = (name: FilterName) => (event: { currentTarget: { value: string } }) =>
     onQuery(withFilter(query, name, event.currentTarget.value));

@@ -4,7 +4,7 @@ import { t } from "../../words/words.ts";
 
 const names = ["words", "names", "dates", "meaning"] as const;
 
-/** What a score is made of, as a bar from 0 to 1 and in words. */
+/** The parts of a score, as a bar from 0 to 1 and in words. */
 export function PartsBar({ parts }: { parts: ScoreParts }): VNode {
   const shown = names.filter((name) => parts[name] >= 0.005);
   return (

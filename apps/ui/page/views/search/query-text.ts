@@ -5,13 +5,13 @@ function patternOf(name: FilterName): RegExp {
   return new RegExp(`(?:^|\\s)${name}:(?:"([^"]*)"|(\\S+))`, "iu");
 }
 
-/** What a question is filtered by, as it is written there; empty where it is not. */
+/** The value of a filter in the query; empty if there is none. */
 export function filterIn(query: string, name: FilterName): string {
   const [, quoted, plain] = patternOf(name).exec(query) ?? [];
   return quoted ?? plain ?? "";
 }
 
-/** The question with this filter in place of the one of the same name; an empty value takes it out. */
+/** The query with this filter replaced; an empty value removes it. */
 export function withFilter(query: string, name: FilterName, value: string): string {
   const rest = query.replace(patternOf(name), "").trim();
   const clean = value.trim().replaceAll('"', "");

@@ -1,6 +1,6 @@
 import type { FoundResult, SearchAnswer } from "../../../src/api/search.ts";
 
-/** One note, with its place on each side. */
+/** One note, with its rank on each side. */
 export interface RankChange {
   key: string;
   from: number | undefined;
@@ -8,7 +8,7 @@ export interface RankChange {
   result: FoundResult;
 }
 
-/** Every note of both sides, in the order of B, then what only A has. */
+/** Every note of both sides, in the order of B, then those only in A. */
 export function rowsOf(a: SearchAnswer, b: SearchAnswer): RankChange[] {
   const keyOf = ({ source, path }: FoundResult): string => `${source} ${path}`;
   const place = (results: readonly FoundResult[], key: string): number | undefined => {

@@ -3,13 +3,13 @@ import type { FoundResult, ShownLine } from "../../../src/api/search.ts";
 import { noteHref } from "../notes/note-places.ts";
 import { PartsBar } from "./parts-bar.tsx";
 
-/** The first line that holds a word of the question, to begin reading at. */
+/** The first line with a word of the query. */
 export function firstMatch({ lines, startLine }: Pick<FoundResult, "lines" | "startLine">): number {
   const match = lines.find((line) => line.kind === "line" && line.parts.some(({ match: isMatch }) => isMatch));
   return (match?.kind === "line" ? match.number : undefined) ?? startLine;
 }
 
-/** One result: where it is, its lines with their numbers, and what its score is made of. */
+/** One result: its place, its numbered lines, and the parts of its score. */
 export function ResultCard({ result, place }: { result: FoundResult; place: number }): VNode {
   const line = firstMatch(result);
   return (

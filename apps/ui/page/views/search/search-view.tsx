@@ -18,13 +18,13 @@ import { firstMatch, ResultCard } from "./result-card.tsx";
 import { WhyPanel } from "./why-panel.tsx";
 import "./search.css";
 
-/** Between two keyword searches while the user types; the first key press does not wait. */
+/** Between two keyword searches while the user types; the first one does not wait. */
 const betweenMs = 50;
-/** A pause after which what was typed is a question. Before it, or Enter, it is sent to no provider. */
+/** After this pause the text is a query. Before that, or Enter, it is sent to no provider. */
 const pauseMs = 350;
 const tabs = ["results", "why", "compare", "agent"] as const;
 
-/** A question, what was found, and why. */
+/** The query, its results, and why. */
 export default function SearchView(): VNode {
   const asked = query.value.get("q") ?? "";
   const tab = tabs.find((name) => name === query.value.get("tab")) ?? "results";
@@ -58,7 +58,7 @@ export default function SearchView(): VNode {
   );
 }
 
-/** The field: what is typed is asked at once, but not in quick succession; what is asked stands in the address. */
+/** The search field: searches while typing, with a minimum interval; the query is in the address. */
 function Question({ asked, onSettled }: { asked: string; onSettled: (question: string) => void }): VNode {
   const [typed, setTyped] = useState(asked);
   const [isComposing, setComposing] = useState(false);
@@ -73,7 +73,7 @@ function Question({ asked, onSettled }: { asked: string; onSettled: (question: s
     go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
   };
   useEffect(() => {
-    // Back or a link.
+    // Back, or a link.
     if (asked !== last.current) {
       setTyped(asked);
       onSettled(asked);
@@ -81,7 +81,7 @@ function Question({ asked, onSettled }: { asked: string; onSettled: (question: s
     last.current = asked;
   }, [asked]);
   useEffect(() => {
-    // An input method shows letters before it makes words of them.
+    // An input method shows letters before it composes words.
     const pause = isComposing ? undefined : setTimeout(onSettled, pauseMs, typed);
     const wait = Math.max(0, askedAt.current + betweenMs - performance.now());
     const key = typed === last.current ? undefined : setTimeout(ask, wait);
@@ -150,7 +150,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   );
 }
 
-/** Up and down go from result to result. */
+/** Arrow keys move between results. */
 function moveFocus(event: KeyboardEvent): void {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   const links = [...document.querySelectorAll<HTMLAnchorElement>(".result h2 a")];
@@ -160,7 +160,7 @@ function moveFocus(event: KeyboardEvent): void {
   next.focus();
 }
 
-/** Before anything is asked: notes to begin with, or how to get some. */
+/** Without a query: recent notes, or how to get some. */
 function Begin(): VNode {
   const { data, error } = useAnswer<NotesAnswer>("/api/notes", notesRevision.value);
   if (error) return <Failed error={error} />;

@@ -1,13 +1,13 @@
 import type { VNode } from "preact";
 import type { RankChange } from "./rank-changes.ts";
 
-/** Places that are drawn: of what is further down the table tells. */
+/** Drawn ranks; the table has the rest. */
 const most = 15;
 const rowHeight = 20;
 const width = 320;
 const [left, right] = [24, width - 24];
 
-/** The places of the notes on both sides, a line from one to the other: what crosses has changed places. */
+/** The ranks of the notes on both sides, with a line between them. */
 export function Slopes({ rows }: { rows: readonly RankChange[] }): VNode | null {
   const drawn = rows.filter(({ from, to }) => (from ?? 0) <= most && (to ?? 0) <= most);
   const last = Math.max(0, ...drawn.flatMap(({ from = 0, to = 0 }) => [from, to]));

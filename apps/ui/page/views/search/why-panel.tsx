@@ -12,7 +12,7 @@ import { PartsBar } from "./parts-bar.tsx";
 
 const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
 
-/** Says of one note or line why it is not among the results, or where it is. */
+/** Why a note or line is not among the results, or its place in them. */
 export function WhyPanel({ asked }: { asked: string }): VNode {
   const target = query.value.get("target") ?? "";
   const [typed, setTyped] = useState(target);

@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { citedHref } from "./transcript-places.ts";
 
-/** Places in the notes, each a link to its lines. */
 export function Cited({ places }: { places: readonly string[] }): VNode {
   return (
     <>

@@ -7,10 +7,10 @@ interface HandOverProps extends Pick<SessionsAnswer, "handOvers" | "broken"> {
   count: number;
 }
 
-/** So many are shown: who looks for one looks at the latest. */
+/** The latest ones are shown. */
 const most = 50;
 
-/** What left conversations before it was forgotten, and what became of it. */
+/** Compacted messages and their state. */
 export function HandOverList({ handOvers, count, broken }: HandOverProps): VNode {
   const shown = handOvers.slice(0, most);
   return (

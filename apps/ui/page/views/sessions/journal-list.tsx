@@ -11,7 +11,7 @@ interface JournalProps {
 
 const most = 50;
 
-/** What the journal keeps of what conversations have dropped. */
+/** Dropped messages in the journal. */
 export function JournalList({ files, count, open }: JournalProps): VNode {
   return (
     <section>

@@ -11,7 +11,7 @@ import { TranscriptList } from "./transcript-list.tsx";
 import { TranscriptPane } from "./transcript-pane.tsx";
 import "./sessions.css";
 
-/** The conversations of the agent, what left them, and where that stands now. */
+/** The conversations of the agent, and their compacted messages. */
 export default function SessionsView(): VNode {
   const { data, error } = useAnswer<SessionsAnswer>("/api/sessions", status.value?.lastSync?.finishedAt);
   const open = query.value.get("file") ?? undefined;

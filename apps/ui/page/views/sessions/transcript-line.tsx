@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { TranscriptShown } from "@memslot/agent-kit";
 import { t, when } from "../../words/words.ts";
 
-/** One thing that was said, done or answered. All of it is text: nothing in it is read as Markdown. */
+/** One entry of a transcript as plain text, never as Markdown. */
 export function TranscriptLine({ entry }: { entry: TranscriptShown }): VNode {
   const { at, text, characters } = entry;
   const who =

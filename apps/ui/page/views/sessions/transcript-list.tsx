@@ -7,7 +7,6 @@ interface ListProps extends Pick<SessionsAnswer, "transcripts" | "count"> {
   open: string | undefined;
 }
 
-/** The conversations, the latest first. */
 export function TranscriptList({ transcripts, count, open }: ListProps): VNode {
   return (
     <section>

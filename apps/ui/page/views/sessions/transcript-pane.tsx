@@ -9,7 +9,7 @@ import { Cited } from "./cited.tsx";
 import { TranscriptLine } from "./transcript-line.tsx";
 import { transcriptHref } from "./transcript-places.ts";
 
-/** One conversation, a part at a time, with what all of it comes to. */
+/** One conversation in pages, with its totals. */
 export function TranscriptPane({ path }: { path: string }): VNode {
   const [from, before] = [query.value.get("from"), query.value.get("before")];
   const asked = { path, from: from ?? undefined, before: before ?? undefined };
@@ -52,7 +52,7 @@ export function TranscriptPane({ path }: { path: string }): VNode {
   );
 }
 
-/** Compactions, and what was asked of the memory. Reading all of a long transcript takes a while: it comes when it is there. */
+/** Compactions and searches. Loads later, as a long transcript takes a while to read. */
 function Facts({ path }: { path: string }): VNode | null {
   const { data, error } = useAnswer<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
   if (error) return <Failed error={error} />;

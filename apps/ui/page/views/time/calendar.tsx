@@ -8,7 +8,7 @@ import { dayOf, firstDayIn, moved, partsOf, weeksOf } from "./days.ts";
 const shades = 4;
 const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 };
 
-/** One month as a grid: each day with how much there is of it. Arrows go from day to day, page up and down by a month. */
+/** One month as a grid with the amount of each day. Arrows move by a day, page up and down by a month. */
 export function Calendar({
   year,
   month,

@@ -8,7 +8,7 @@ import { bytes, t, when } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
 import { transcriptHref } from "../sessions/transcript-places.ts";
 
-/** What there is of one day, to be read. */
+/** The content of one day. */
 export function DayPane({ day }: { day: string }): VNode {
   const { data, error } = useAnswer<DayAnswer>(pathWith("/api/time/day", { day }), notesRevision.value);
   if (error) return <Failed error={error} />;

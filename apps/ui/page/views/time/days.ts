@@ -1,4 +1,4 @@
-/** A day of the calendar as `2026-03-05`; no zone is about it. */
+/** A calendar day as `2026-03-05`, without a time zone. */
 export function dayOf(year: number, month: number, day: number): string {
   return new Date(Date.UTC(year, month, day)).toISOString().slice(0, 10);
 }
@@ -8,13 +8,13 @@ export function partsOf(day: string): { year: number; month: number; date: numbe
   return { year, month: month - 1, date };
 }
 
-/** So many days later, or earlier. */
+/** A day this many days later, or earlier. */
 export function moved(day: string, days: number): string {
   const { year, month, date } = partsOf(day);
   return dayOf(year, month, date + days);
 }
 
-/** The weeks of a month, whole, each from the first day of a week in this language; 1 is Monday, 7 Sunday. */
+/** The whole weeks of a month; 1 is Monday, 7 Sunday. */
 export function weeksOf(year: number, month: number, firstDay: number): string[][] {
   const first = dayOf(year, month, 1);
   const weekday = new Date(`${first}T00:00:00Z`).getUTCDay() || 7;
@@ -27,7 +27,7 @@ export function weeksOf(year: number, month: number, firstDay: number): string[]
   return weeks;
 }
 
-/** On which day a week begins where this language is spoken. */
+/** The first day of the week for a locale. */
 export function firstDayIn(locale: string): number {
   const found = new Intl.Locale(locale) as Intl.Locale & { getWeekInfo?: () => { firstDay: number } };
   return found.getWeekInfo?.().firstDay ?? 1;

@@ -13,7 +13,7 @@ import { DayPane } from "./day-pane.tsx";
 import { dayOf, moved, partsOf } from "./days.ts";
 import "./time.css";
 
-/** The days that there are notes, conversations and flushes of. */
+/** The days with notes, conversations and flushes. */
 export default function TimeView(): VNode {
   const { data, error } = useAnswer<TimeAnswer>("/api/time", notesRevision.value);
   if (error) return <Failed error={error} />;
@@ -62,7 +62,7 @@ export default function TimeView(): VNode {
   );
 }
 
-/** How much there is of each year; a click goes there. */
+/** The amount of each year; a click goes there. */
 function Years({ days, year }: { days: TimeAnswer["days"]; year: number }): VNode {
   const years = Map.groupBy(days, ({ day }) => day.slice(0, 4));
   return (
@@ -80,7 +80,7 @@ function Years({ days, year }: { days: TimeAnswer["days"]; year: number }): VNod
   );
 }
 
-/** From one day to another, as the search reads it. */
+/** A date range for a search. */
 function Period(): VNode {
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");

@@ -10,9 +10,7 @@ export const bitsSuffix = "_bits";
 const headBytes = 8;
 const alignment = 16;
 
-/** Parameters of the bits, and the search depth. */
 export interface BitChoice {
-  /** Threshold of each number, in codes: a bit is 1 above it. Empty: no bits. */
   thresholds: Int8Array;
   /** Of `vectors`, the number compared by codes: the nearest by bits. */
   depth: number;

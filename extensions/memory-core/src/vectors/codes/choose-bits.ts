@@ -5,7 +5,6 @@ import { bitWidth, blockBytes, blockRows, encodeQuestion } from "./code-vector.t
 
 /** Bits of shorter vectors carry too little information. */
 const leastDimensions = 256;
-/** Required recall of the sampled neighbours within the depth. */
 const wantedRecall = 0.995;
 const spareDepth = 2;
 const leastDepth = 512;
@@ -13,7 +12,6 @@ const leastDepth = 512;
 const mostCompared = 1 / 8;
 const sampledBlocks = 256;
 const sampledRows = 4;
-/** Measured blocks. With more blocks a part has farther neighbours, which increases the depth. */
 const mostBlocks = 400;
 const questions = 32;
 const neighbours = 10;
@@ -39,12 +37,10 @@ export function depthFor({ depth, vectors }: BitChoice, count: number): number {
   return Math.max(leastDepth, Math.ceil((depth * count) / vectors));
 }
 
-/** Whether growth requires new parameters. */
 export function isOutgrown({ vectors }: BitChoice, count: number): boolean {
   return count >= 2 * vectors;
 }
 
-/** Mean of codes sampled from all blocks. */
 function meanOf(tables: CodeTables, width: number): Int8Array {
   const sums = new Float64Array(width);
   let count = 0;
@@ -62,7 +58,6 @@ function meanOf(tables: CodeTables, width: number): Int8Array {
 
 interface Asked {
   id: number;
-  /** Best first; `distance` is that of the bits (Hamming). */
   nearest: { score: number; distance: number }[];
   counts: Uint32Array;
 }

@@ -4,7 +4,6 @@ import type { CodeDirectory } from "./code-directory.ts";
 import type { BlockSlots, CodeTables } from "./code-tables.ts";
 import { blockBytes, blockRows, differenceOf, encodeQuestion, questionCodes } from "./code-vector.ts";
 
-/** Longer vectors do not fit into the layout below. */
 export const longestWidth = 16_384;
 /** Layout of the first bytes of the memory: query, bits, thresholds, results. */
 export const places = { question: 0, bits: 32_768, thresholds: 36_864, out: 53_248 } as const;
@@ -28,13 +27,10 @@ export interface CodeBlocks extends Shape {
   scores: Float32Array;
   distances: Int32Array;
   begin(laidOut: LaidOut): void;
-  /** Stores a query for the kernel. Returns its numbers. */
   ask(vector: Float32Array): Int16Array;
   /** The place of a block, valid until the next call: bits, then codes, possibly unread. Throws if it is damaged. */
   hold(slots: BlockSlots): number;
-  /** Place of the codes of a block; reads them if needed. */
   holdCodes(slots: BlockSlots): number;
-  /** Whether the codes of the current block are present. */
   isWhole(): boolean;
 }
 
@@ -54,7 +50,6 @@ export function openCodeBlocks(shape: Shape, limitBytes: number): CodeBlocks {
   const capacity = Math.max(1, Math.floor(limitBytes / regionBytes));
   const kernel = openKernel(firstRegion + regionBytes, firstRegion + capacity * regionBytes);
   const { buffer } = kernel.bytes();
-  /** By block, least recently used first. */
   const regions = new Map<number, Region>();
   let held: Region | undefined;
   let search = 0;

@@ -6,7 +6,6 @@ import { type BitChoice, sumOfThresholds } from "./bit-blocks.ts";
 import type { BlockSlots, CodeTables, TailRow } from "./code-tables.ts";
 import { blockRows } from "./code-vector.ts";
 
-/** Everything about the codes of a generation except the codes. */
 export interface CodeDirectory {
   blocks: readonly BlockSlots[];
   tail: readonly TailRow[];
@@ -65,11 +64,9 @@ export function countRows({ blocks, tail }: CodeDirectory): number {
 
 export interface SlotFilter {
   sources: readonly MemorySource[];
-  /** 1 for each file in scope, by id; absent: all. */
   files: Uint8Array | undefined;
 }
 
-/** Scopes whose files are remembered. */
 const remembered = 8;
 
 /** Files in the scope of a query, by id. Call inside a transaction. */

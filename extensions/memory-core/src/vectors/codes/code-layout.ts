@@ -15,7 +15,6 @@ import { blockRows, checksumOf, differenceOf, encodeVector } from "./code-vector
 
 /** Surplus blocks, beyond twice the required number, that cause a rebuild of the codes. */
 const spareBlocks = 8;
-/** Minimum number of vectors for a mean. */
 const leastForMean = blockRows;
 const sampledForMean = 1024;
 const storedAtOnce = 64;
@@ -26,9 +25,7 @@ const countedAtOnce = 20_000;
 export interface CodeLayout {
   tables(generation: number): CodeTables;
   bitBlocks(generation: number): BitBlocks;
-  /** The coded space, by any process; undefined if unreliable. */
   held(generation: number): number | undefined;
-  /** The coded space, reliable or not. */
   named(generation: number): number | undefined;
   /** Codes this space unless done. Call outside of transactions. */
   settle(generation: number, space: KnownSpace, chunks: Pick<EmbeddedChunks, "countEmbedded">): void;

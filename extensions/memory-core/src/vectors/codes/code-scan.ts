@@ -31,7 +31,6 @@ export function createCodeScan(memoryMB: number): CodeScan {
   const limitBytes = memoryMB * mebibyte;
   let opened: { key: string; blocks: CodeBlocks } | undefined;
   let searches = 0;
-  // Shows at once whether it is available.
   openKernel(1);
 
   function open(width: number, bits: number, count: number): CodeBlocks {
@@ -94,7 +93,6 @@ interface ScanJob {
   mayRead: number;
 }
 
-/** Adds vectors that are in no block yet. */
 function addTail({ laidOut, filter, best }: ScanJob, numbers: Int16Array): void {
   const { sources, files } = filter;
   for (const { id, source, file, code } of laidOut.directory.tail)
@@ -120,7 +118,6 @@ function addBlocks({ laidOut, blocks, filter, best }: ScanJob): void {
   }
 }
 
-/** True if a slot of the block is of one of the files. */
 function someIn({ ids, files }: BlockSlots, wanted: Uint8Array): boolean {
   return files.some((file, slot) => ids[slot] !== 0 && wanted[file] === 1);
 }
@@ -166,7 +163,6 @@ function nearestByBits(job: ScanJob): number[] {
   return best.ids();
 }
 
-/** Bit distances of all requested slots, and a histogram. */
 function measure({ laidOut, blocks, filter }: ScanJob): {
   asked: BlockSlots[];
   distances: Uint16Array;

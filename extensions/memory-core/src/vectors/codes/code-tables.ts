@@ -11,9 +11,7 @@ export function codeTable(generation: number): string {
 const suffixes = ["", "_slots", "_places", "_tail"] as const;
 
 const largestId = 2 ** 31 - 1;
-/** Row number of the mean. */
 const meanBlock = -1;
-/** Row number of the bit parameters, see `BitChoice`. */
 const thresholdsBlock = 0;
 
 export interface BlockSlots {
@@ -26,7 +24,6 @@ export interface BlockSlots {
   files: Int32Array;
 }
 
-/** A vector that waits until there are enough for a block. */
 export interface TailRow {
   id: number;
   source: MemorySource;

@@ -1,6 +1,5 @@
 /** Vectors in one block: what is read, kept and compared at a time. */
 export const blockRows = 256;
-/** Rows begin at a multiple of that many bytes. */
 const alignment = 16;
 const factorBytes = 4;
 const largestCode = 127;
@@ -14,7 +13,6 @@ export function codeWidth(dimensions: number): number {
   return Math.ceil(dimensions / alignment) * alignment;
 }
 
-/** Bytes of the bits of one vector: one bit for each number, and zeros up to a multiple of 16. */
 export function bitWidth(width: number): number {
   return Math.ceil(width / (8 * alignment)) * alignment;
 }

@@ -23,7 +23,6 @@ export function similarityTo(query: Float32Array): Similarity {
 }
 
 export interface VectorComparison {
-  /** Every chunk of the generation that the query is about. In no order. */
   all(
     spaceId: number,
     similarity: Similarity,

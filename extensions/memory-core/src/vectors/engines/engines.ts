@@ -4,7 +4,6 @@ import type Database from "better-sqlite3";
 import { type CodeScan, createCodeScan } from "../codes/code-scan.ts";
 import { type CompareInSqlite, loadSqliteVec, openCompareInSqlite } from "./sqlite-vec.ts";
 
-/** Vector engines: codes in WebAssembly, sqlite-vec, or exact comparison in JavaScript. */
 type EngineName = "wasm" | "sqlite-vec" | "exact";
 
 const usualMemoryMB = 1024;

@@ -25,7 +25,6 @@ export function loadSqliteVec(db: Database.Database, extensionPath: string | und
   }
 }
 
-/** Loaded with require on demand: most processes never search by vector. */
 function bundledPath(): string {
   const require = createRequire(import.meta.url);
   const { getLoadablePath } = require("sqlite-vec") as { getLoadablePath(): string };
@@ -72,7 +71,6 @@ export function openCompareInSqlite(db: Database.Database): CompareInSqlite {
         ORDER BY coalesce(vec_distance_cosine(v.embedding, :question), 1), c.id LIMIT :limit
       `)
       .pluck();
-  // Prepared at the first search, since the chunk index may not exist before.
   const prepared = new Map<boolean, ReturnType<typeof nearest>>();
   return (generation, query, spaceId, limit) => {
     const { vector } = query;
