@@ -15,11 +15,10 @@ export interface AgentSources {
   readonly stateDir: string;
   readonly values: FoundValues;
   readonly override: WorkspaceOverride | undefined;
-  /** Replaces the default workspace if no workspace is configured. */
   readonly foundWorkspace?: string | undefined;
   /** The origins whose workspace is the state folder's own: its index has a plain name. */
   readonly ownOrigin: string | undefined;
-  /** Prefix of error messages about conflicting values. */
+  /** Prefix of error messages. */
   readonly label: string;
   readonly clientFolders: ClientFolders;
 }
@@ -30,7 +29,6 @@ export interface WorkspaceOverride {
   readonly everyAgent: boolean;
 }
 
-/** The workspace of an agent, and what decided it. */
 interface Workspace {
   readonly path: string;
   readonly origin: string;
@@ -65,7 +63,6 @@ export function agentSettings(id: string, own: FoundValues, sources: AgentSource
   return {
     id,
     workspaceDir: workspace.path,
-    // The first question to Intl costs 20 to 40 ms, and most commands need no date.
     get userTimezone() {
       return userTimezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
     },
@@ -141,7 +138,6 @@ function isSame(left: string, right: string): boolean {
   return left === right || canonical(left) === canonical(right);
 }
 
-/** Suffix of the index name for a workspace that does not belong to the state folder. */
 export function markOfWorkspace(path: string): string {
   return `-${sha256Of(canonical(path)).slice(0, 8)}`;
 }
@@ -150,13 +146,12 @@ function canonical(path: string): string {
   return canonicalPath(path) ?? path;
 }
 
-/** For each folder, whether an agent has had an index of it as a workspace of its own, at the usual place. */
+/** For each folder, whether an agent has indexed it as a workspace of its own. */
 export function indexedBefore(stateDir: string): (folder: string) => boolean {
   const files = namesIn(join(stateDir, "memory"));
   return (folder) => files.some((name) => name.endsWith(`${markOfWorkspace(folder)}.sqlite`));
 }
 
-/** The headers of an agent laid over those of the defaults, whatever case their names are written in. */
 function mergedHeaders(own: FoundValues, defaults: FoundValues): Readonly<Record<string, string>> {
   // Without a prototype, so that a header named `constructor` is not found where none was given.
   const headers: Record<string, string> = Object.create(null);

@@ -27,7 +27,6 @@ interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foun
   readonly resolveFrom: string | undefined;
 }
 
-/** The plugin that the older key `memory.backend` stands for. */
 const backendSlots: Readonly<Record<string, string>> = { builtin: "memory-core", qmd: "memory-qmd" };
 
 /** Builds the frozen configuration from the layers. Throws `CONFIG` for conflicting values. */
@@ -158,7 +157,6 @@ function describeConfig(
     return [
       {
         key: key.key,
-        // Loading the time zone tables takes a third of the start of Node, so this waits for the first use.
         get value() {
           return redactValue(key, valueAt(defaults, relativeKey(key.key).split(".")));
         },

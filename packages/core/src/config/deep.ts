@@ -22,7 +22,6 @@ export function someText(value: unknown, test: (text: string) => boolean, depth 
   return inner.some((item) => someText(item, test, depth + 1));
 }
 
-/** Returns the value at a path of names, or undefined. */
 export function valueAt(tree: unknown, names: readonly string[]): unknown {
   return names.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), tree);
 }

@@ -26,7 +26,6 @@ type Group = readonly [string, ...string[]];
 const usualGroup: Group = ["agents", "defaults", "memorySearch"];
 const otherGroup: Group = ["memory", "search"];
 
-/** Where the settings of search for all agents are in a file: in the spelling that it has for them already. */
 export async function searchGroupIn(file: string): Promise<Group> {
   if (!existsSync(file)) return usualGroup;
   const { default: json5 } = await import("json5");
@@ -87,7 +86,7 @@ interface Splice {
   readonly text: string;
 }
 
-/** Edits the text of a configuration. */
+/** Edits configuration text, keeping its format. Throws if the result would not parse to the expected value. */
 export async function editConfigText(text: string, edits: readonly ConfigEdit[]): Promise<string> {
   const { parse } = (await import("json5")).default;
   let edited = text;
@@ -256,7 +255,6 @@ interface PlacedValue {
   readonly end: number;
   readonly members?: readonly PlacedMember[] | undefined;
   readonly items?: readonly PlacedItem[] | undefined;
-  /** Of anything else: what it means. */
   readonly parsed?: unknown;
 }
 

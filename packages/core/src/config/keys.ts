@@ -11,7 +11,6 @@ export interface ConfigKey {
   readonly type: string;
   /** Absent if there is none. `{stateDir}` and `{agentId}` are replaced when it is used. */
   readonly default?: unknown;
-  /** One line in plain words. */
   readonly doc: string;
   /** The least and the greatest value. */
   readonly range?: readonly number[];
@@ -34,7 +33,6 @@ export interface ConfigKey {
  */
 export const configKeys: readonly ConfigKey[] = rows;
 
-/** Returns the known key nearest to an unknown one: a similar name in the same group, else the same name elsewhere. */
 export function nearestKey(name: string, group: string, siblings: Iterable<string>): string | undefined {
   const sibling = nearestWord(name, siblings);
   if (sibling !== undefined) return group === "" ? sibling : `${group}.${sibling}`;
@@ -57,9 +55,7 @@ export interface ValueType {
   /** What a key takes, in words: for error messages and for the reference. */
   wanted(key: ConfigKey): string;
   accepts(value: unknown, key: ConfigKey): boolean;
-  /** An accepted value with every path made absolute. */
   withAbsolutePaths?(value: unknown, absolute: (path: string) => string, key: ConfigKey): unknown;
-  /** The globs in an accepted value. */
   globsIn?(value: unknown): string[];
 }
 
@@ -70,7 +66,6 @@ const texts: ValueType = {
   accepts: (value) => isListOf(value, (item) => typeof item === "string" && item.trim() !== ""),
 };
 
-/** A new type of value is one row here, and one in the generator of the types of the settings. */
 const valueTypes: Readonly<Record<string, ValueType>> = {
   string: text,
   path: {
@@ -200,7 +195,6 @@ export function redactValue(key: ConfigKey, value: unknown): unknown {
   return redactDeep(value);
 }
 
-/** Removes text that looks like a key. */
 export function redactText(text: string): string {
   return redactAddress(text.replaceAll(keyLike, hidden));
 }
@@ -217,7 +211,6 @@ function redactDeep(value: unknown): unknown {
   );
 }
 
-/** Removes name, password and query values from an address. */
 function redactAddress(text: string): string {
   return text
     .replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, `$1${hidden}@`)
@@ -232,7 +225,6 @@ export interface ConfigReferenceRow {
   isCommon: boolean;
 }
 
-/** The table of keys for people: what `docs/configuration.md` lists, in the same order. */
 export function configReference(): ConfigReferenceRow[] {
   return configKeys.map((key) => ({
     key: key.key,
@@ -243,7 +235,6 @@ export function configReference(): ConfigReferenceRow[] {
   }));
 }
 
-/** The default of a key as one would write it, with the usual state folder. */
 function writtenDefault(key: ConfigKey): string {
   if (key.default === undefined) return "";
   const text = typeof key.default === "string" ? key.default.replace("{stateDir}", "~/.memslot") : key.default;

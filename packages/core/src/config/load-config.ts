@@ -21,7 +21,6 @@ export interface LoadConfigOptions {
   env?: Environment | undefined;
   /** `--config`: this file and no other. */
   configPath?: string | undefined;
-  /** `--workspace`: instead of every other workspace, for every agent. */
   workspace?: string | undefined;
   found?: FoundFolder | undefined;
 }
@@ -29,22 +28,20 @@ export interface LoadConfigOptions {
 export interface FoundFolder {
   /** Absolute. A `memslot.json5` in it is not trusted, as in the current folder. */
   folder: string;
-  /** Whether it is in for the workspace where nothing names one. */
   isWorkspace: boolean;
 }
 
 export interface ParseConfigOptions {
-  /** Relative paths start here, and package names are looked up from here; the current folder if omitted. */
+  /** Base of relative paths and package lookup; default: the current folder. */
   baseDir?: string | undefined;
   /** For `${NAME}` and the home folder; that of the process if omitted. `MEMSLOT_WORKSPACE` is not read. */
   env?: Environment | undefined;
-  /** `MEMSLOT_HOME` or `~/.memslot` if omitted. */
   stateDir?: string | undefined;
   /** In place of every other workspace, for every agent. */
   workspace?: string | undefined;
 }
 
-/** Finds, reads and checks the configuration. Without any file every key has its default. */
+/** Finds, reads and checks the configuration; defaults without a file. Throws `CONFIG` with the file and key. */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<MemslotConfig> {
   checkNode();
   const cwd = resolve(options.cwd ?? currentFolder());
@@ -132,7 +129,6 @@ async function setAsideChangedPrograms(layer: ConfigLayer, { code }: TrustRecord
   }
 }
 
-/** An untrusted folder never replaces an existing workspace. */
 function foundWorkspace(
   found: FoundFolder | undefined,
   { trusted, stateDir }: { trusted: boolean; stateDir: string },

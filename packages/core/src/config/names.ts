@@ -47,7 +47,6 @@ export function checkAgentPlace({ stateDir, agentId }: { stateDir: string; agent
   checkAgentId(agentId, agentsWithState(stateDir));
 }
 
-/** A name as one part of a dotted key: quoted where it is long, or more than letters, digits, `_`, `$` and `-`. */
 export function quoteName(name: string): string {
   return /^[\w$-]{1,80}$/.test(name) ? name : quoteText(name);
 }

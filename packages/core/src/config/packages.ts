@@ -10,7 +10,6 @@ export const manifestName = "memslot.plugin.json";
 
 const packageName = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
 
-/** True for what could be the name of a package: no path, no address. */
 export function isPackageName(name: string): boolean {
   return packageName.test(name);
 }
@@ -23,7 +22,7 @@ export function packageFolder(name: string, from: string): string | undefined {
     if (existsSync(join(folder, "package.json"))) return folder;
   }
   try {
-    // Where packages do not are in folders called node_modules, only the loader itself knows.
+    // Only the loader knows where packages outside of node_modules are.
     return dirname(require.resolve(`${name}/package.json`));
   } catch {
     return undefined;
@@ -38,7 +37,6 @@ export function hasManifest(folder: string): boolean {
   return existsSync(join(folder, manifestName));
 }
 
-/** The folders of one entry of `plugins.load.paths`: itself, or the packages in it. Throws file system errors. */
 export async function foldersOfLoadPath(path: string): Promise<string[]> {
   const isPackage = (folder: string): boolean => hasManifest(folder) || existsSync(join(folder, "package.json"));
   if (isPackage(path)) return [path];
@@ -47,7 +45,7 @@ export async function foldersOfLoadPath(path: string): Promise<string[]> {
 }
 
 export async function readJson(file: string): Promise<unknown> {
-  // The files are small and local: a read in another thread costs several times as much, and each command reads many.
+  // Synchronous: the files are small, and each command reads many.
   const text = readFileSync(file, "utf8");
   // Some editors begin a file with a byte order mark, which JSON does not know.
   return JSON.parse(text.replace(/^\uFEFF/, ""));
@@ -66,7 +64,6 @@ interface CodeHash {
   readonly files: number;
 }
 
-// More than this is not read again at every start.
 const maxFiles = 20_000;
 const maxBytes = 256 * 1024 * 1024;
 
@@ -99,7 +96,7 @@ export async function hashCode(place: string): Promise<CodeHash> {
     for (const name of names.toSorted()) {
       const path = join(folder, name);
       const shown = `${inside}${name}`;
-      // A link that leads nowhere loads nothing; that it is there counts all the same.
+      // A broken link loads nothing, but its presence counts.
       const stats = await stat(path).catch(() => undefined);
       if (stats?.isFile() === true) await addFile(path, shown);
       else if (stats?.isDirectory() !== true) hash.update(JSON.stringify(["other", shown]));

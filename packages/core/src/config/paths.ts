@@ -13,10 +13,9 @@ export function variable(env: Environment, name: string): string | undefined {
   return value === undefined || value.trim() === "" ? undefined : value;
 }
 
-/** The home folder: as the environment names it, else as the system does. Throws `CONFIG` if neither knows one. */
 export function homeDir(env: Environment): string {
   const named = [variable(env, "HOME"), variable(env, "USERPROFILE")].find((path) => path !== undefined);
-  // A variable that is there and empty makes the system's answer empty too; its list of users still knows.
+  // An empty HOME makes `homedir()` empty; the user database still knows.
   const home = named ?? [homedir(), userHome()].find((path) => isAbsolute(path));
   if (home === undefined)
     throw new MemoryError("CONFIG", "there is no home folder: set HOME, or MEMSLOT_HOME to where state may be kept");
@@ -49,7 +48,6 @@ export function resolveStateDir(options: { cwd?: string | undefined; env?: Envir
   return absolutePath(named, options.cwd ?? currentFolder(), env);
 }
 
-/** A path as a person writes it, made absolute: `~` is the home folder, relative paths start at `baseDir`. */
 export function absolutePath(path: string, baseDir: string, env: Environment): string {
   if (path === "~") return resolve(homeDir(env));
   if (/^~[/\\]/.test(path)) return resolve(homeDir(env), path.slice(2));
@@ -119,11 +117,7 @@ export interface PatternPlace {
   readonly cwd?: string | undefined;
 }
 
-/**
- * A path from a pattern: alternatives separated by `|`, of which the first with a known base counts. A base is `~`,
- * `$NAME` (an environment variable), `@config` (where desktop programs keep their settings) or `@dotconfig`
- * (`~/.config`, on Linux also `XDG_CONFIG_HOME`). Returns `undefined` if no base is known.
- */
+/** Resolves a pattern: the first of its `|` alternatives with a known base, else undefined. */
 export function patternPath(pattern: string, { home, env, platform, cwd }: PatternPlace): string | undefined {
   const xdg = variable(env, "XDG_CONFIG_HOME") ?? join(home, ".config");
   const baseOf = (base: string): string | undefined => {

@@ -8,7 +8,6 @@ import type { ConfigContent } from "./read-layer.ts";
 
 const configFileName = "memslot.json5";
 
-/** A configuration is written by hand; what is larger is some other file. */
 const maxBytes = 1024 * 1024;
 
 interface ConfigFile {
@@ -18,11 +17,9 @@ interface ConfigFile {
 }
 
 export interface ConfigSource extends ConfigFile, ConfigContent {
-  /** Of the bytes that were read, in hexadecimal. */
   readonly sha256: string;
 }
 
-/** The first file of the look-up order: `--config`, `MEMSLOT_CONFIG`, the current folder, the state folder. */
 export function findConfigFile(options: {
   cwd: string;
   found?: { folder: string } | undefined;

@@ -16,10 +16,7 @@ export interface ConfigContent {
   readonly baseDir: string;
 }
 
-/**
- * Reads a parsed configuration: replaces variables, checks types and ranges, makes paths absolute, drops blank texts,
- * maps other spellings of a key. `select` may drop values before the checks. Throws `CONFIG` with the file and the key.
- */
+/** Reads a parsed configuration against the table of keys. Throws `CONFIG` with the file and the key. */
 export function readLayer(
   source: ConfigContent,
   env: Environment,
@@ -47,7 +44,6 @@ function finalValue(found: FoundValue, { label, baseDir }: ConfigLayer, env: Env
   if (isBlank && !["boolean", "integer", "number"].includes(key.type)) return undefined;
   if (!type.accepts(value, key))
     throw new MemoryError("CONFIG", `${label}: ${written} must be ${type.wanted(key)}, but is ${shownValue(key, raw)}`);
-  // Refuse invalid or too expensive patterns before any file is read.
   for (const pattern of type.globsIn?.(value) ?? []) {
     const problem = globProblem(pattern);
     if (problem !== undefined)
@@ -81,11 +77,10 @@ interface WrittenAt {
   /** The same with `*` and `[]`, so that an unknown key of ten agents is reported once. */
   readonly pattern: string;
   readonly name?: string | undefined;
-  /** The values of this level: of an agent or of the layer. */
   readonly values: FoundValues;
 }
 
-/** Walks a parsed configuration along the table of keys. */
+/** Walks a configuration along the table of keys. Throws for a wrong group or a duplicate agent id. */
 function collectValues({ content, label, baseDir }: ConfigContent): ConfigLayer {
   const layer: ConfigLayer = { label, baseDir, values: new Map(), agents: new Map(), notices: [] };
   const unknown = new Set<string>();
@@ -219,7 +214,6 @@ function place(root: KeyNode, names: readonly string[]): KeyNode {
 export interface FoundValue {
   readonly key: ConfigKey;
   readonly name: string | undefined;
-  /** The key as it was written, for messages: `agents.list[work].workspace`. */
   readonly written: string;
   readonly value: unknown;
   /** `env NAME`, `option --NAME`, or a file. */

@@ -24,7 +24,7 @@ export interface TrustRecord {
   readonly file: string;
   readonly sha256: string;
   readonly trustedAt: string;
-  /** The code that it brings in. Code that is not here, or is not what it was, is not loaded. */
+  /** The code it names. Code that is missing here or has changed is not loaded. */
   readonly code: readonly TrustedCode[];
 }
 
@@ -36,7 +36,6 @@ export async function trustConfig(
   const { stateDir, env = process.env, earlier = [] } = options;
   const path = canonical(file);
   const source = await readConfigFile({ path, found: "current" });
-  // Variables that are not set now do not matter here.
   const layer = readLayer(source, env, (all) => changeValues(all, (found) => (mayNameCode(found) ? found : undefined)));
   const now = await codeNamedBy(layer, stateDir);
   const code = now.map((one) => earlier.find(({ place }) => place === one.place) ?? one);
@@ -195,7 +194,6 @@ export function placeOfProgram(path: string, { baseDir }: Pick<ConfigLayer, "bas
   const real = realpathSync.native(path);
   const own = `${realpathSync.native(baseDir)}/`.replaceAll("\\", "/");
   for (let folder = dirname(real); folder !== dirname(folder); folder = dirname(folder)) {
-    // The folder of the configuration itself holds more than code, and changes all the time.
     if (own.startsWith(`${folder}/`.replaceAll("\\", "/"))) return real;
     if (existsSync(join(folder, "package.json"))) return folder;
   }

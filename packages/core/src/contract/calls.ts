@@ -64,10 +64,7 @@ export interface IndexCalls {
     Checked<{ query: string | undefined; dimensions: number }>,
     MemoryMap
   >;
-  /**
-   * The passages that are nearest to the one that begins in this line, the nearest first: `limit` of them, 8 if
-   * omitted, at most 50. Undefined if none begins there.
-   */
+  /** Nearest passages to the one at this line, `limit` (default 8, at most 50). Undefined if none begins there. */
   near: Call<
     Params<NotePath & { startLine: number; limit?: number | undefined }>,
     Checked<{ relPath: string; startLine: number; limit: number }>,

@@ -74,9 +74,7 @@ export interface TrustedCode {
   readonly place: string;
   /** Of its package.json, where that has one. */
   readonly version?: string | undefined;
-  /**
-   * Of its content, see `hashCode`. Undefined for what `memslot plugins add` has installed: there the version counts.
-   */
+  /** Hash of its content, see `hashCode`. Undefined for installed plugins: the version counts. */
   readonly sha256?: string | undefined;
   readonly files?: number | undefined;
 }

@@ -57,10 +57,7 @@ export interface EmbeddingEndpoint {
   host: string;
   /** Hash of endpoint, key and model; recorded failures are stored under this name. */
   keySource?: string | undefined;
-  /**
-   * Names this endpoint together with its key and model, as a hash: what is remembered of failures (an empty account,
-   * a wrong key) is remembered for this name, and forgotten when one of them changes.
-   */
+  /** Hash of endpoint, key and model. Recorded failures are stored under this name. */
   fingerprint: string;
 }
 
@@ -73,11 +70,7 @@ export interface EmbeddingBatches {
   /** Gives the name of the job. */
   submit(texts: readonly string[], options: { signal: AbortSignal }): Promise<string>;
   state(job: string, options: { signal: AbortSignal }): Promise<EmbeddingJobState>;
-  /**
-   * What came of the texts of a finished job, in their order: a vector, an `EmbeddingError` for a text that failed, or
-   * undefined for one that was not worked on. Called also for a job that failed or expired, for what was done until
-   * then; and again, if the answer was lost before it was stored.
-   */
+  /** Results of a job in order: vector, `EmbeddingError`, or undefined if not processed. Repeatable. */
   collect(
     job: string,
     options: EmbeddingCallOptions & { count: number },

@@ -65,8 +65,10 @@ export interface ManagerSearchOptions {
   minScore: number;
   /** The caller set `minScore`: it also cuts keyword results, except full and identifier matches. */
   strict: boolean;
+  /** The sources to search, never empty. They are filtered inside the search, not after it. */
   sources: readonly MemorySource[];
   sessionKey: string | undefined;
+  /** Each result says what its score is made of. Never true for a shared audience. */
   explain?: boolean | undefined;
   /** The query is to be sent to no provider. */
   keywordsOnly?: boolean | undefined;
@@ -120,6 +122,7 @@ export interface WhyRung {
   step: WhyStep;
   /** `failed`: excluded here. `unknown`: not reached. `note`: partial, but continued. */
   state: "ok" | "note" | "failed" | "unknown";
+  /** A sentence without its full stop. */
   says: string;
 }
 

@@ -123,6 +123,7 @@ export interface BatchStatus {
 /** The index version in use, and the one being built. */
 export interface GenerationStatus {
   id: number;
+  /** ISO 8601; absent if unknown. */
   builtAt?: string | undefined;
   next?:
     | {
@@ -142,6 +143,7 @@ export interface WriterStatus {
   pid: number;
   host?: string | undefined;
   reason: string;
+  /** ISO 8601. */
   since: string;
   completed?: number | undefined;
   total?: number | undefined;
@@ -167,6 +169,7 @@ export interface FreshnessStatus {
 export interface LastSync {
   /** What asked for it: `cli`, `search`, `watch`. For people to read. */
   reason: string;
+  /** ISO 8601. */
   finishedAt: string;
   durationMs: number;
   report: SyncReport;

@@ -20,7 +20,6 @@ export interface SearchMessage extends CallMessage {
   maxResults?: number | undefined;
   audience?: SessionAudience | undefined;
   results?: number | undefined;
-  /** `state` of the search report. */
   state?: string | undefined;
   /** Candidates of each retriever, if reported. Absent if the retriever did not run. */
   keywordCandidates?: number | undefined;
@@ -34,6 +33,7 @@ export interface SyncMessage extends CallMessage {
   /** Reason given by the caller; `search`, `watch` and `interval` for a scan of the index itself. */
   reason?: string | undefined;
   force?: boolean | undefined;
+  /** Files. */
   added?: number | undefined;
   changed?: number | undefined;
   removed?: number | undefined;
@@ -55,7 +55,6 @@ export interface EmbeddingMessage extends CallMessage {
 export interface StoreMessage extends CallMessage {
   agentId: string;
   backend: string;
-  /** The name of the method, as `searchKeyword` or `startBuild`. */
   operation: string;
   given?: number | undefined;
   found?: number | undefined;
@@ -65,16 +64,13 @@ export interface StoreMessage extends CallMessage {
 export interface ProviderMessage extends CallMessage {
   provider: string;
   model: string;
-  /** The name of the method, as `embedBatch`, `prepare` or `batches.submit`. */
   operation: string;
   texts?: number | undefined;
   /** Counted from 1; absent if a request is sent once. */
   attempt?: number | undefined;
-  /** As the provider says; absent if it does not. */
   tokens?: number | undefined;
 }
 
-/** Message types by channel name, without `memslot:`. */
 export interface CallMessages {
   search: SearchMessage;
   sync: SyncMessage;

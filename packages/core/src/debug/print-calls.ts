@@ -5,7 +5,6 @@ import { visibleName } from "../text/visible-text.ts";
 import { channelFields, channelNames } from "./channels.ts";
 import type { CallMessages, ChannelName } from "./messages.ts";
 
-/** One printer per channel, kept so that it can be unsubscribed. */
 const printers = channelNames.map((name) => ({
   name,
   channel: `tracing:memslot:${name}:asyncEnd`,
@@ -30,7 +29,6 @@ export function printCalls(env: Environment, notify: (line: string) => void): vo
   );
 }
 
-/** Example: `memslot:search ok 12.3 ms agentId=main …`. Values with spaces are quoted. */
 export function lineOf<Name extends ChannelName>(name: Name, message: CallMessages[Name]): string {
   const { outcome, errorCode, tookMs } = message;
   const ended = [outcome, errorCode].filter((word) => word !== undefined).join(" ");

@@ -24,7 +24,6 @@ export function traceCall<Name extends ChannelName, Result>(
   return hasListener(name) ? runPublished(name, asked, run, found) : run(tellNobody);
 }
 
-/** Publishes in the order of Node's `tracePromise`, which would also publish result and error. */
 function runPublished<Name extends ChannelName, Result>(
   name: Name,
   asked: () => CallMessages[Name],
@@ -62,7 +61,6 @@ function runPublished<Name extends ChannelName, Result>(
   });
 }
 
-/** An error code without any text of the request. */
 function codeOf(error: unknown): string {
   if (MemoryError.is(error)) return error.code;
   if (EmbeddingError.is(error)) return error.kind;
@@ -72,7 +70,6 @@ function codeOf(error: unknown): string {
   return typeof code === "string" && codeLike.test(code) ? code : "UNKNOWN";
 }
 
-/** Tracing must not make a call fail. */
 function quietly<T>(make: () => T): T | undefined {
   try {
     return make();

@@ -39,7 +39,6 @@ export interface FallbackOptions {
   clock?: BreakerClock | undefined;
 }
 
-/** Reason and start of an outage, and the time of the next retry (ISO 8601). */
 export interface Outage {
   readonly reason: string;
   readonly error: unknown;
@@ -47,7 +46,6 @@ export interface Outage {
   readonly retryAt: string;
 }
 
-/** The answer, or the outage that prevents one. */
 export type Answered<T> = { value: T } | { outage: Outage };
 
 interface PrimaryCall<T> {
@@ -133,7 +131,6 @@ export class Primary extends LazyManager {
   #isTrying = false;
   #waitMs = 0;
   #retryAtMs = 0;
-  /** The kind of call that failed; undefined if the primary could not be opened. */
   #failed: string | undefined;
   #turn = 0;
 

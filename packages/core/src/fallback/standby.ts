@@ -77,7 +77,6 @@ export class Standby extends LazyManager {
     }
   }
 
-  /** Adds the standby to a status. */
   withStandbyStatus(status: MemoryProviderStatus, outage: Outage | undefined): MemoryProviderStatus {
     const notices = [...(status.custom?.notices ?? [])];
     if (this.#syncError !== undefined) notices.push(`the spare "${this.name}" could not be synced: ${this.#syncError}`);

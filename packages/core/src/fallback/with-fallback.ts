@@ -31,7 +31,6 @@ export function withFallback(
   }
 
   return {
-    // Index calls are about the manager that answers.
     ...eachIndexCall<CallsOfManager>((name) => async (...handed) => {
       const manager = active() ?? (await (first.outage ? second : first).get(signalOf(name, handed)));
       return callManager(manager, name, handed);
@@ -79,7 +78,6 @@ export function withFallback(
         deadlineMs: syncIdleMs,
         signal: params.signal,
         run: async (manager, signal, extend) => {
-          // Progress restarts the deadline.
           const progress: ManagerSyncParams["progress"] = (update) => {
             extend();
             own.progress(update);

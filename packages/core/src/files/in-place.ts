@@ -20,7 +20,6 @@ import { codeOf } from "./error-code.ts";
 /** Never opens a link, where the platform supports that, and never blocks on a pipe. */
 export const noSurprises: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const asPlaceOnly = 0o10_000_000;
-/** How often something is opened anew that was moved at the same moment. */
 const maxAttempts = 3;
 
 /** What was opened is not what the path names. */
@@ -84,7 +83,6 @@ export interface FolderInPlace {
   open(name: string, flags: number, mode?: number): Promise<FileHandle>;
   mkdir(name: string): Promise<void>;
   remove(name: string): Promise<void>;
-  /** Gives an entry another name besides. */
   link(name: string, other: string): Promise<void>;
   /** Replaces one entry by another if `isStill` accepts it. False: refused. */
   replace(name: string, by: string, isStill: (there: BigIntStats | undefined) => boolean): boolean;
@@ -128,7 +126,6 @@ export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
   };
 }
 
-/** An error names the path that was meant, not the way that was taken. */
 async function named<Result>(path: string, run: () => Promise<Result>): Promise<Result> {
   try {
     return await run();
@@ -141,7 +138,6 @@ async function named<Result>(path: string, run: () => Promise<Result>): Promise<
   }
 }
 
-/** Whether what was opened lies at this path. */
 function isThere(descriptor: number, path: string): boolean {
   const place = placeOf(descriptor);
   // The file was replaced by a save after it was opened.
@@ -151,7 +147,6 @@ function isThere(descriptor: number, path: string): boolean {
   return isThereByPath(descriptor, path) && isThereByPath(descriptor, path);
 }
 
-/** The same, without the system's word: the path leads through no link and ends at what was opened. */
 function isThereByPath(descriptor: number, path: string): boolean {
   try {
     const opened = fstatSync(descriptor, { bigint: true });
@@ -181,7 +176,6 @@ function wayOf(descriptor: number): string {
   return `/proc/self/fd/${descriptor}`;
 }
 
-/** Where the system says that something lies which is open; undefined if it does not tell. */
 function placeOf(descriptor: number): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {

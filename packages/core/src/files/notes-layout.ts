@@ -44,7 +44,6 @@ function homeFolders(): readonly string[] {
   }
 }
 
-/** Whether something has this name, a link included, or would have if iCloud had downloaded it. */
 function isThere(folder: string, name: string): boolean {
   const file = path.join(folder, name);
   try {

@@ -16,12 +16,10 @@ const pauseMs = 20;
 /** The owner of a lock, as stored in its file. */
 export interface LockHolder {
   readonly pid: number;
-  /** When its process began, in the words of this computer; undefined if it cannot say. */
   readonly processStart?: string | undefined;
   readonly host: string;
   /** The scope of `pid`. Absent in a lock of an earlier version: that of the host. */
   readonly scope?: string | undefined;
-  /** When the lock was taken, as ISO text. */
   readonly since: string;
   readonly token: string;
 }
@@ -29,7 +27,6 @@ export interface LockHolder {
 export interface LockOptions {
   /** How long to wait for another holder, in milliseconds. */
   waitMs: number;
-  /** The message of `BUSY`, without the holder. */
   busy: (holder: LockHolder | undefined) => string;
   signal?: AbortSignal | undefined;
 }

@@ -73,7 +73,6 @@ function draftOf(file: string): string {
   return `${file}.${randomUUID()}.tmp`;
 }
 
-/** A file is replaced within this time, or not any more. */
 const oldMs = 60_000;
 const token = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 

@@ -30,10 +30,8 @@ const tokenLimits = [100, 4000] as const;
 const queryLimit = 10_000;
 const longestTime = 200;
 
-/** Date forms, for messages. */
 export const timeForms = 'such as 2026-03-05, 2026-03, 2026, "yesterday" or "last week"';
 
-/** Options of a search that depend on nothing else. Whether a time is one the manager finds out. */
 const time = optional(
   kindOf<string>(`a day or a time, ${timeForms}`, (value) => filled.is(value) && value.length <= longestTime),
   undefined,
@@ -58,7 +56,6 @@ export interface SearchFacts {
   /** Whose sessions may ask for what is private, see `audienceOf`. */
   readonly agentId: string;
   readonly ownerAllowFrom: readonly string[];
-  /** The indexed sources, as far as the manager has reported them. */
   readonly indexedSources: () => ReadonlySet<MemorySource>;
 }
 
@@ -99,7 +96,7 @@ export function checkSearch(query: string, options: MemorySearchOptions, facts: 
   };
 }
 
-/** Who reads along in the session that asks, see `audienceOf`. Throws for a key that belongs to another agent. */
+/** Audience of a session, see `audienceOf`. Throws for a key of another agent. */
 function checkAudience(sessionKey: string | undefined, { agentId, ownerAllowFrom }: SearchFacts): SessionAudience {
   const key = optional(named("the key of a session, as the host names it", filled), undefined);
   return audienceOf(key("sessionKey", sessionKey), agentId, ownerAllowFrom);
@@ -127,7 +124,7 @@ function checkSources(
     if (!known.has(source)) throw invalid("sources", `made of the known sources (${[...known].join(", ")})`, source);
   }
   const asked = [...new Set(given)];
-  // That nothing was found in a source that is not indexed is no answer; the report has to say so.
+  // An empty answer from a source that is not indexed must be reported.
   for (const source of asked)
     if (!indexed.has(source)) notes.push(`"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
   return asked;
@@ -142,7 +139,7 @@ export function cutQuery(query: string): string {
         .join("");
 }
 
-/** Reads what a person names: `notes/x.md`, `notes/x.md:12`, `notes/x.md#L12`; anything else is the text of a line. */
+/** Parses `notes/x.md`, `notes/x.md:12` or `notes/x.md#L12`; anything else is the text of a line. */
 export function whyTarget(written: string): WhyTarget {
   const text = written.trim();
   const named = /^(?<path>\S(?:.*\S)?\.\w{1,8})(?:(?::|#L)(?<line>[1-9]\d{0,8})(?:-L?\d+)?)?$/u.exec(text)?.groups;
@@ -150,7 +147,6 @@ export function whyTarget(written: string): WhyTarget {
   return { path: named["path"], ...(named["line"] !== undefined && { line: Number(named["line"]) }) };
 }
 
-/** Checks what names a note, a line of it, or the text of a line. */
 export function checkWhyTarget(target: WhyTarget): WhyTarget {
   const isText = kindOf<string>("a text that is not empty", (value) => filled.is(value) && !value.includes("\0"));
   required(object)("target", target);

@@ -8,15 +8,12 @@ import type { SessionAudience } from "../contract/search.ts";
 import type { MemoryProviderStatus } from "../contract/status.ts";
 import { notesLayout } from "../files/notes-layout.ts";
 
-/** Parts of a session key that say that the audience is shared, as the channels of the field write them. */
 const sharedParts: ReadonlySet<string> = new Set(
   "group supergroup channel room guild space team forum conference broadcast public".split(" "),
 );
 
-/** Older ways to write a group into one part: a WhatsApp group, a Discord channel. */
 const sharedPart = /@g\.us$|^(?:group|channel|guild)-\d/;
 
-/** What the agent does for its owner without a chat, and the owner's own surfaces: the kind, then an id. */
 const ownKinds: ReadonlySet<string> = new Set("cron subagent hook acp node dashboard tui explicit".split(" "));
 
 /** What may follow the key of a session: a thread of it, or a run of the agent in its place. */
@@ -94,13 +91,13 @@ function isDirect(part: string): boolean {
 function isOwner(parts: readonly string[], ownerAllowFrom: readonly string[]): boolean {
   const folded = parts.map(foldCase);
   const direct = folded.findIndex(isDirect);
-  // Where the word itself is written in other characters, nobody can say who is meant.
+  // The word itself is disguised, so the peer is unknown.
   if (direct < 0) return false;
   const [channel] = direct === 0 ? [] : folded;
   const behind = folded.slice(direct + 1);
   const thread = behind.findIndex((part, index) => index > 0 && suffixKinds.has(part));
   const peer = (thread < 0 ? behind : behind.slice(0, thread)).join(":");
-  // Somebody who may choose an id on one channel could take that of the owner on another one, with its name before it.
+  // An id chosen on one channel must not pass for the owner's id on another.
   const looksQualified = /^[a-z][\w-]*:/.test(peer);
   const names = [
     ...(channel === undefined || !looksQualified ? [peer] : []),
@@ -118,12 +115,11 @@ function isSuffix([kind = "", ...rest]: readonly string[]): boolean {
   return suffixKinds.has(kind) && rest.length > 0;
 }
 
-/** Where notes may stand. */
 export interface NotePlaces {
   workspaceDir: string;
   extraPaths: MemorySearchSettings["extraPaths"];
   notes: MemorySearchSettings["notes"];
-  /** What the plugin says that it reads: it may have folders of its own. */
+  /** Folders that the plugin reports as its own. */
   roots: () => MemoryProviderStatus["roots"];
 }
 
@@ -210,7 +206,6 @@ export function assertReadable(path: string, audience: SessionAudience, places: 
   throw new MemoryError("PATH_NOT_ALLOWED", `${show(path)} cannot be read in a shared session: ${why}`);
 }
 
-/** The parts of a path below the workspace; undefined for one that is outside it. */
 function partsInside(path: string, workspaceDir: string): string[] | undefined {
   const root = partsOf(resolve(workspaceDir));
   const parts = partsOf(isAbsolute(path) ? path : `${resolve(workspaceDir)}/${path}`);

@@ -49,7 +49,6 @@ export interface CallRow<Each extends Call> extends OptionsPlace {
   readonly answer: Shape;
 }
 
-/** A row for each call of a table: the compiler names one that lacks its row. */
 export type CallRows<Table extends Calls<Table> = IndexCalls> = {
   readonly [Name in keyof Table]: CallRow<Table[Name]>;
 };
@@ -181,7 +180,6 @@ function memoryCalls(): Readonly<Record<MemoryCallName, OptionsPlace>> {
   return { ...ownCalls, ...indexCalls };
 }
 
-/** Checks that the options of a call are an object, and its signal an `AbortSignal`. */
 export function checkOptions(name: MemoryCallName, given: readonly unknown[]): CallOptions {
   const { place = 0, params } = memoryCalls()[name];
   const { [place]: value = params === "needed" ? undefined : {} } = given;
@@ -213,13 +211,11 @@ export function eachIndexCall<Made extends CallsOfMemory | CallsOfManager>(
   return Object.fromEntries(indexCallNames().map((name) => [name, make(name)])) as Made;
 }
 
-/** An object with the calls of a memory, each made by name. */
 export function eachMemoryCall(make: (name: MemoryCallName) => AnyCall): Pick<Memory, MemoryCallName> {
   const names = Object.keys(memoryCalls()) as MemoryCallName[];
   return Object.fromEntries(names.map((name) => [name, make(name)])) as Pick<Memory, MemoryCallName>;
 }
 
-/** Makes a call of a memory by its name. */
 export function callMemory(memory: Memory, name: MemoryCallName, given: readonly unknown[]): Promise<unknown> {
   return Reflect.apply(memory[name], memory, given) as Promise<unknown>;
 }

@@ -4,7 +4,6 @@ import type { Reranker } from "../contract/reranker.ts";
 
 export interface Kind<Value> {
   readonly wanted: string;
-  /** `owner`: the object that has the value, where a field depends on another one. */
   readonly is: (value: unknown, owner?: Readonly<Record<string, unknown>>) => value is Value;
 }
 
@@ -33,7 +32,6 @@ export function named<Value>(wanted: string, { is }: Kind<Value>): Kind<Value> {
   return { wanted, is };
 }
 
-/** Also `undefined`. */
 export function orAbsent<Value>({ wanted, is }: Kind<Value>): Kind<Value | undefined> {
   return kindOf(wanted, (value, owner) => value === undefined || is(value, owner));
 }
@@ -75,7 +73,6 @@ export function required<Value>({ wanted, is }: Kind<Value>): Field<Value> {
   };
 }
 
-/** An option that is `usual` if omitted. */
 export function optional<Value, Usual = Value>(kind: Kind<Value>, usual: Usual): Field<Value | Usual> {
   return (name, value) => (value === undefined ? usual : required(kind)(name, value));
 }
@@ -95,7 +92,6 @@ export type Read<Fields extends Readonly<Record<string, Field<unknown>>>> = {
   [Name in keyof Fields]: ReturnType<Fields[Name]>;
 };
 
-/** Takes the options that these fields name. */
 export function readFields<Fields extends Readonly<Record<string, Field<unknown>>>>(
   fields: Fields,
   options: object,
@@ -109,7 +105,7 @@ export function invalid(name: string, wanted: string, given: unknown): MemoryErr
   return new MemoryError("INVALID_ARGUMENT", `${name} must be ${wanted}, not ${show(given)}`);
 }
 
-/** A value as it may are in a message: short, on one line. */
+/** A short one-line form of a value for messages. */
 export function show(value: unknown): string {
   if (typeof value === "string")
     return JSON.stringify(value.length > 80 ? `${value.slice(0, 80).toWellFormed()}…` : value);
@@ -123,7 +119,6 @@ export function show(value: unknown): string {
 export interface Shape {
   readonly fields: Readonly<Record<string, Kind<unknown>>>;
   readonly each?: string;
-  /** How a message names the answer. */
   readonly wanted?: string;
 }
 
@@ -200,7 +195,6 @@ export const syncAnswer: Shape = {
   fields: { added: count, changed: count, removed: count, unchanged: count, failed: list },
 };
 
-/** Whether these are ranges that follow each other, none outside of the lines of the result. */
 function areRanges(value: unknown, { startLine, endLine }: Readonly<Record<string, unknown>>): boolean {
   if (!Array.isArray(value) || value.length === 0) return false;
   let next = Number(startLine);

@@ -61,7 +61,6 @@ export class GuardedClient {
     return this.lifecycle.run(limits, (inner) => this.asPlugin(what, inner, () => call(inner)));
   }
 
-  /** Makes a call about the index, as its row says; undefined if the manager lacks it or cannot tell. */
   async askIndex<Name extends IndexCallName>(
     name: Name,
     given: IndexCalls[Name]["given"],

@@ -29,15 +29,12 @@ export const usualDeadlines: MemoryDeadlines = {
   closeMs: 10_000,
 };
 
-/** Starts the time of a call again: it is at work. */
 export type Extend = () => void;
 
 export interface CallLimits {
-  /** Names the call in the error message. */
   what: string;
   /** No answer after this time is `UNAVAILABLE`. Left out where what is called keeps a deadline itself. */
   deadlineMs?: number | undefined;
-  /** Any of these aborts the call. */
   signals?: readonly (AbortSignal | undefined)[] | undefined;
   action?: string | undefined;
 }

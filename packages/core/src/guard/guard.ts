@@ -35,12 +35,11 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
     const checked = checkSync(params);
     tell(() => ({ reason: checked.reason, force: checked.force }));
     if (signal?.aborted) throw abortErrorOf(signal);
-    // A host says that a session starts; whether that is an occasion to sync is the user's setting.
+    // The user's settings decide whether a session start triggers a sync.
     if (checked.reason === "session-start" && !options.settings.sync.onSessionStart) return undefined;
     return singleSync.run(checked, signal);
   }
 
-  /** Makes a call that takes no more than a signal. */
   async function probe<Answer>(
     name: "probeEmbeddingAvailability" | "probeVectorAvailability",
     given: readonly unknown[],
@@ -77,7 +76,7 @@ export function createMemory(manager: MemorySearchManager, options: CreateMemory
         manager.readFile({ ...checked, signal: inner }),
       );
       const found = checkAnswer(backend, "readFile", answer, readAnswer);
-      // A spelling that only the manager could follow: what it has really read counts.
+      // The path that was really read counts.
       assertReadable(found.path, checked.audience, client.places());
       return found;
     },
@@ -151,7 +150,7 @@ async function searched(
   return finishAnswer(answer, client, checked);
 }
 
-// What a listener to the channels of calls gets: counts and settings, and none of the words.
+// Published counts and settings, without any text.
 
 function askedFacts({ options: { sources, maxResults, audience } }: CheckedSearch): Partial<SearchMessage> {
   return { sources: [...sources], maxResults, audience };

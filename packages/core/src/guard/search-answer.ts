@@ -42,7 +42,6 @@ function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus):
   return capabilities.vector && status.provider !== "none" ? "hybrid" : "keyword";
 }
 
-/** The report of a search that failed. */
 export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
   const told = audience === "shared" ? "memory could not be searched" : reason;
   return { ...reportOf(facts, audience), state: "unavailable", reason: told };
@@ -53,7 +52,7 @@ export interface ManagerAnswer {
   report: SearchReport | undefined;
 }
 
-/** Asks a manager, and holds its report back: that of a search which fails later is not the one that counts. */
+/** Asks a manager and holds its report back until the search has succeeded. */
 export async function askManager(
   manager: MemorySearchManager,
   query: string,
@@ -112,7 +111,7 @@ export function finishAnswer(
 function foundIn(found: Partial<FoundCounts> | undefined, { results, dropped }: KeptResults): FoundCounts | undefined {
   const { passages, notes, more } = found ?? {};
   if (typeof more !== "boolean" || !isCount(passages) || !isCount(notes) || passages < results.length) return undefined;
-  // A place that came twice is counted, and shown once: it is one of those that did not fit.
+  // A duplicate counts as one that did not fit.
   const isOfOthers = dropped.audience + dropped.outside + dropped.source + dropped.minScore > 0;
   return isOfOthers ? undefined : { passages, notes, more };
 }
@@ -242,7 +241,7 @@ function placeKey({ source, path, startLine, endLine }: MemorySearchResult): str
   return JSON.stringify([source, path, startLine, endLine]);
 }
 
-/** The first of them that the budget holds. The very first is always there: none would say that nothing was found. */
+/** As many as the budget holds, at least one. */
 function withinBudget(results: readonly MemorySearchResult[], maxTokens: number): MemorySearchResult[] {
   let used = 0;
   const end = results.findIndex((result, index) => {
@@ -265,7 +264,6 @@ function bestFirst(a: MemorySearchResult, b: MemorySearchResult): number {
   return a.startLine - b.startLine;
 }
 
-/** The longest text of a result, in UTF-16 units: an answer is read by a model, and is to hold several. */
 const longestSnippet = 700;
 
 /** Shortens a snippet to whole lines if possible, and moves the end of the result with it. */
@@ -278,7 +276,6 @@ function withShortSnippet(result: MemorySearchResult): MemorySearchResult {
   return { ...result, snippet: kept, endLine: isWhole ? startLine + kept.split("\n").length - 1 : endLine };
 }
 
-/** As many as fit, none of them cut in two. */
 function firstCharacters(text: string): string {
   const cut = text.slice(0, longestSnippet);
   return /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut;

@@ -22,7 +22,6 @@ export class SingleSync {
   readonly #lifecycle: Lifecycle;
   readonly #idleMs: number;
   readonly #sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>;
-  /** The one that is at work, and those that wait their turn behind it. */
   #runs: readonly Run[] = [];
   readonly #turns = pLimit(1);
   readonly #clocks = new Set<Extend>();
@@ -88,7 +87,6 @@ function wantedOf({ force, wait, sessions }: Wanted): Wanted {
   return { force, wait, ...(sessions === undefined ? {} : { sessions }) };
 }
 
-/** Whether a run, as it is, does all that a caller wants. */
 function does(run: Run, { force, wait, sessions }: Wanted): boolean {
   if ((force && !run.force) || (wait && !run.wait)) return false;
   if (run.sessions === undefined) return sessions === undefined || run.force;
@@ -96,7 +94,6 @@ function does(run: Run, { force, wait, sessions }: Wanted): boolean {
   return sessions?.every((session) => taken.has(nameOf(session))) === true;
 }
 
-/** Lets a run do what a caller wants besides, where one run can do both. */
 function grow(run: Run, { force, wait, sessions }: Wanted): boolean {
   if ((run.sessions === undefined) !== (sessions === undefined)) return false;
   run.force ||= force;

@@ -69,7 +69,6 @@ export function loopbackUrl({ host, port }: LoopbackPlace): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Checks `Host` and `Origin` of a request; returns the reason for a refusal. Protects against DNS rebinding. */
 export function createHostCheck(place: LoopbackPlace): (request: IncomingMessage) => string | undefined {
   // Through URL, which leaves the usual port out as a client does.
   const origins = new Set(

@@ -27,7 +27,6 @@ const providerKey = "agents.defaults.memorySearch.provider";
 const fallbackKey = "agents.defaults.memorySearch.fallback";
 const rerankKey = "agents.defaults.memorySearch.query.rerank.provider";
 
-/** Providers that the configuration knows by name, in the order in which `auto` looks at them. */
 export const wellKnownProviders: readonly string[] = ["local", "openai", "gemini"];
 
 export interface Chosen<Choice> {
@@ -93,7 +92,7 @@ export async function chooseEmbeddings(
     const { entries } = config.plugins;
     for (const id of Object.keys(entries).filter((name) => entries[name]?.enabled === true)) {
       const found = plugins.known.find((known) => known.id === id);
-      // A well-known one says itself whether it can be used.
+      // Well-known providers report themselves whether they are usable.
       if (found?.kind !== "embedding" || wellKnownProviders.includes(id)) continue;
       if (forbiddenBy(found, config.plugins) !== undefined) continue;
       const outcome = await take(found, "named", `plugins.entries.${id}.enabled is true`);
@@ -116,13 +115,11 @@ export async function chooseEmbeddings(
     };
   }
 
-  /** That there is a key, and no plugin that uses it; undefined if there is no such key. */
   function missingPlugin(): string | undefined {
     for (const id of new Set([...wellKnownProviders, ...idsOf("embedding", plugins.missing)])) {
       if ([...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
       const plugin = pluginNamed(id, plugins.missing) ?? { id };
       if (forbiddenBy(plugin, config.plugins) !== undefined) continue;
-      // The variable of a provider's key has its name by the custom of all of them.
       const variable = `${id.toUpperCase().replaceAll("-", "_")}_API_KEY`;
       const isLocal = id === "local";
       const places = Object.entries({
@@ -198,7 +195,6 @@ export async function chooseEmbeddings(
     }
   }
 
-  /** The plugin that a key names; undefined for a well-known or offered one that is not installed. */
   function findProvider(value: string, key: string): FoundPlugin | undefined {
     const ids = new Set([...idsOf("embedding", plugins.known), ...wellKnownProviders]);
     const names = [...ids, ...(key === providerKey ? ["auto", "none"] : ["none"])];
@@ -208,7 +204,6 @@ export async function chooseEmbeddings(
   }
 }
 
-/** The name in `query.rerank.provider`; `none` where it is blank. */
 export function requestedReranker({ query }: Pick<MemorySearchSettings, "query">): string {
   const written = query.rerank.provider.trim();
   return written === "" || written.toLowerCase() === "none" ? "none" : written;

@@ -5,7 +5,6 @@ import { Lifecycle, withDeadline } from "../guard/deadline.ts";
 
 interface ShareOptions {
   key: {
-    /** Plain data: agent, canonical workspace, settings, plugin. */
     facts: unknown;
     /** Compared by identity: the plugin and the provider as objects. */
     objects: readonly unknown[];
@@ -19,8 +18,7 @@ interface ShareOptions {
 
 type User = Pick<ShareOptions, "notify">;
 
-// The only module-level state of this package: two managers of one index in one process would conflict, and their
-// callers do not know each other.
+// The only module-level state: two managers of one index in a process would conflict.
 const instances = new Set<Instance>();
 
 /** Returns a handle on the shared instance of a key; the last close closes it. */
@@ -31,7 +29,7 @@ export async function shareInstance(options: ShareOptions): Promise<Memory> {
   for (;;) {
     const instance = [...instances].find((each) => each.isFor(key)) ?? new Instance(key, options.open);
     if (!instance.closing) return instance.enter(options);
-    // Its files may still be in use. How the closing goes is told to whoever closed it.
+    // Its files may still be in use. Whoever closes it gets the error.
     const ended = instance.closing.catch(() => undefined);
     await withDeadline(
       { what: "the close of the same memory", deadlineMs: 4 * closeMs, signals: [signal] },

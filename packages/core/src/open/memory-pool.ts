@@ -32,7 +32,6 @@ interface Pooled {
   readonly key: string;
   readonly opening: Promise<Memory>;
   users: number;
-  /** It is closed after its last user: its thread or its backend has stopped. */
   hasFailed: boolean;
   isClosing: boolean;
   timer: NodeJS.Timeout | undefined;
@@ -41,7 +40,6 @@ interface Pooled {
 /** Keeps the memories of many users open in one process; the least recently used one is closed first. */
 export class MemoryPool {
   readonly #options: Settled;
-  /** In the order of their last use. */
   readonly #pooled = new Map<string, Pooled>();
   readonly #turns = new SerialQueue();
   readonly #closed = new AbortController();
@@ -113,7 +111,7 @@ export class MemoryPool {
       if (!this.#pooled.has(key) && this.#pooled.size < this.#options.max) this.#add(key);
       const open = this.#enter(key);
       if (open) return open;
-      // One that is closing already makes room, and is the first of them.
+      // One that is closing already frees a place first.
       const unused = [...this.#pooled.values()].find(({ users }) => users === 0);
       if (unused) this.#end(unused);
       await withDeadline({ what: "the memory pool", signals: [signal] }, () => this.#change.promise);

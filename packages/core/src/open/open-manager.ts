@@ -23,7 +23,6 @@ const notCovered: readonly MemoryErrorCode[] = [
 /** Opens the memory plugin in the slot, with its fallback. Throws `UNAVAILABLE` if neither opens. */
 export async function openManager(input: {
   found: FoundPlugin;
-  /** Undefined if it could not be loaded, because of this failure. */
   plugin: MemoryPlugin | undefined;
   failure: unknown;
   context: MemoryPluginContext;
@@ -41,7 +40,7 @@ export async function openManager(input: {
   const primary = openingOf(found, plugin, context, deadlines.openMs);
   if (input.spare === undefined) return opened(primary, deadlines.openMs);
   const spare = openingOf(input.spare.found, undefined, contextOf(input.spare, context), deadlines.openMs);
-  // What one may take, two have to share: the caller waits for both.
+  // The two share the limits of one; the caller waits for both.
   const halves = {
     searchMs: deadlines.searchMs / 2,
     readFileMs: deadlines.readFileMs / 2,

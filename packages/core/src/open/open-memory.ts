@@ -40,10 +40,9 @@ import { openManager } from "./open-manager.ts";
 import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
 
 export interface OpenMemoryOptions {
-  /** From `loadConfig` or `parseConfig`, or an object as it would are in the file. Left out: it is looked up. */
+  /** From `loadConfig` or `parseConfig`, or an object with the keys of the file. Default: looked up. */
   config?: MemslotConfig | Readonly<Record<string, unknown>> | undefined;
   agentId: string;
-  /** In place of the agent's workspace. A relative path starts at the current folder. */
   workspaceDir?: string | undefined;
   /** Folder that selects other programs' conversations: same Git repository or folder. Default: the workspace. */
   projectDir?: string | undefined;
@@ -57,13 +56,13 @@ export interface OpenMemoryOptions {
   reranker?: Reranker | undefined;
   /** A search or a sync follows at once: the embedding provider loads its libraries while the index is opened. */
   warm?: boolean | undefined;
-  /** Only to look: an index that is not there is not made on disk. */
+  /** Read-only: a missing index is not created on disk. */
   readOnly?: boolean | undefined;
   /** Rebuilds the index in a forced sync; damage does not prevent opening. */
   rebuild?: boolean | undefined;
   /** For a process that asks one question and ends. */
   oneShot?: boolean | undefined;
-  /** Takes what the user should know, a line at a time. Left out: a process warning. */
+  /** Receives notices, one line each. Default: a process warning. */
   notify?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
   deadlines?: Partial<MemoryDeadlines> | undefined;
@@ -106,7 +105,7 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
   const { config, otherWorkspace } = await configOf(options, notify);
   const { stateDir } = config;
   const agent = config.agent(options.agentId);
-  // An agent that is listed has its id; another one must not share the files of one that has some.
+  // An unlisted agent must not share the files of a listed one.
   if (!config.agents.some(({ id }) => id === agent.id)) checkAgentPlace({ stateDir, agentId: agent.id });
   const state = memoryState(config, agent.id);
   if (!state.enabled) throw new MemoryError("CONFIG", `memory is disabled: ${state.reason}`);
@@ -130,7 +129,6 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
   const context = {
     ...about,
     storePlace: storePlaceOf({ ...about, pluginId: found.id }),
-    // Only for whom it makes a difference.
     projectDir:
       projectDir !== undefined && about.settings.sources.some(isClientSource) ? resolve(projectDir) : undefined,
     options: own,
@@ -142,7 +140,6 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
   return { config, ownerAllowFrom: agent.ownerAllowFrom, plugins, found, context, ...spare };
 }
 
-/** Opens provider and plugin, and puts the guard before them. */
 async function openChosen(
   chosen: Chosen & { plugin: MemoryPlugin | undefined; failure: unknown },
   input: OpenMemoryOptions & { deadlines: MemoryDeadlines; signal: AbortSignal; notify: (line: string) => void },
@@ -160,7 +157,7 @@ async function openChosen(
     ranking = await chooseReranker({ ...offered, reranker });
     const choices = { embeddings: meaning.choice, rerank: ranking.choice };
     const opened = openManager({ ...chosen, context: { ...context, ...choices, notify, signal }, deadlines });
-    // After it, as an index may open in a thread of its own. What fails here fails again when it is needed.
+    // Afterwards, since an index may open in its own thread. A failure here recurs on use.
     if (input.warm === true) meaning.choice.provider?.warm?.().catch(() => undefined);
     return createMemory(await opened, {
       ...context,
@@ -196,7 +193,7 @@ function warn(line: string): void {
   process.emitWarning(line, "MemslotWarning");
 }
 
-/** The configuration, and the workspace that takes the place of the one in it, where it does not know of that yet. */
+/** The configuration, with the workspace that replaces the configured one. */
 async function configOf(
   { config, workspaceDir: workspace }: OpenMemoryOptions,
   notify: (line: string) => void,
@@ -222,7 +219,6 @@ function namesIn({ plugins }: MemslotConfig, settings: MemorySearchSettings): st
   );
 }
 
-/** The plugin in the slot; a broken one is refused by its own reason. */
 function choosePlugin(
   config: MemslotConfig,
   { known, broken, missing }: FoundPlugins,

@@ -70,7 +70,6 @@ export async function loadPlugin<Plugin extends AnyPlugin>(
   return (await withDeadline(limits, () => found.load())) as Plugin;
 }
 
-/** What a rerank plugin is opened with, but for the signal; an embedding plugin gets the keys of providers besides. */
 export async function pluginContext(
   found: FoundPlugin,
   { config: { environment, stateDir, plugins }, settings }: OpenersInput,
@@ -109,7 +108,6 @@ export class EmbeddingOpeners {
     this.#input = input;
   }
 
-  /** Whether `auto` may take it. A plugin that does not say so may not. */
   async available(found: FoundPlugin, signal: AbortSignal | undefined): Promise<{ ok: boolean; reason: string }> {
     const plugin = await this.#load(found, signal);
     if (!plugin.available) return { ok: false, reason: "it does not say whether it can be used without being asked" };

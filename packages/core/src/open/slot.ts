@@ -13,7 +13,6 @@ import {
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 
-/** The memory plugin that an absent or blank slot stands for. */
 export const defaultMemoryPlugin = "memory-core";
 
 export interface DisabledPlugin {
@@ -111,11 +110,9 @@ function listOf(known: readonly SlotCandidate[]): string {
 export interface ChosenSpare {
   readonly found: FoundPlugin;
   readonly options: Readonly<Record<string, unknown>>;
-  /** Where it is to work without an embedding provider: why. */
   readonly keywordOnly: string | undefined;
 }
 
-/** Words of `fallback` that are no id. */
 export const spareWords: readonly string[] = ["builtin", "keyword", "none"];
 
 type Wanted = NonNullable<ReturnType<typeof wantedSpare>>;

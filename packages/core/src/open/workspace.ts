@@ -8,7 +8,6 @@ import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { StorePlace } from "../contract/plugin.ts";
 import { codeOf } from "../files/error-code.ts";
 
-/** The canonical path of a workspace. Throws `WORKSPACE` when it is no folder that can be read. */
 export async function checkWorkspace(folder: string): Promise<string> {
   try {
     const canonical = await realpath(folder);
@@ -29,7 +28,7 @@ export async function checkWorkspace(folder: string): Promise<string> {
   }
 }
 
-/** The settings of an agent for another workspace than its own: with an index of its own, as two cannot share one. */
+/** The settings of an agent for another workspace, with an index of its own. */
 export function settingsFor(agent: AgentConfig, workspaceDir: string): MemorySearchSettings {
   const { memorySearch: settings } = agent;
   if ((canonicalPath(agent.workspaceDir) ?? agent.workspaceDir) === workspaceDir) return settings;
@@ -62,7 +61,6 @@ export function storePlaceOf(input: {
   };
 }
 
-/** What every file system and every database takes for a name, and takes for the same one. */
 function readable(id: string): string {
   return (
     id

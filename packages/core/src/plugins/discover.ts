@@ -74,7 +74,6 @@ export async function discoverPlugins({
   const offered = host === undefined ? [] : offeredPlugins(host);
   return { ...found, missing: offered.filter(({ id, packageName }) => !here.has(id) && !here.has(packageName)) };
 
-  /** Code from the configuration loads only if it is unchanged since it was trusted. */
   function asTrusted(plugin: ReadPlugin): ReadPlugin {
     if (trustedCode === undefined || "error" in plugin) return plugin;
     return {
@@ -95,11 +94,11 @@ export async function discoverPlugins({
     const read = await readPluginFolder(folder, name);
     const plugin = near === undefined ? read : asTrusted(read);
     if (!hasManifest(folder)) {
-      // Some package of this name; whether it was meant, only the user knows.
+      // Only the user knows whether this package was meant.
       if ("error" in plugin) all.push({ place: plugin.place, error: plugin.error });
       return;
     }
-    // The configuration means the copy that it can see, not the one that the application happens to bring.
+    // The copy that the configuration sees counts, not the application's.
     const same = all.findIndex(({ packageName }) => packageName === name);
     if (same < 0) all.push(plugin);
     else if (near !== undefined) all[same] = plugin;
@@ -127,7 +126,6 @@ function dependenciesOf(host: string): (readonly [folder: string, name: string])
   });
 }
 
-/** One plugin per id. Duplicates are refused. */
 function withoutDoubles(all: readonly ReadPlugin[]): Pick<FoundPlugins, "known" | "broken"> {
   const plugins = [...new Map(all.map((plugin) => [plugin.place, plugin])).values()];
   const broken = plugins.filter((plugin) => "error" in plugin);

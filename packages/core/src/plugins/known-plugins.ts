@@ -10,7 +10,7 @@ import { codeOf } from "../files/error-code.ts";
 export interface SlotCandidate {
   readonly id: string;
   readonly kind: PluginKind;
-  /** The name of its package, which may are in the slot too. */
+  /** The package name, also valid in the slot. */
   readonly packageName?: string | undefined;
 }
 
@@ -40,11 +40,10 @@ export function brokenPlugin(about: Omit<BrokenPlugin, "error">, problem: string
 export interface FoundPlugins {
   readonly known: readonly FoundPlugin[];
   readonly broken: readonly BrokenPlugin[];
-  /** What the application offers to work with and is not installed. Only for advice. */
   readonly missing: readonly OfferedPlugin[];
 }
 
-/** A plugin that a package can do without: it says so in its `package.json`, and nothing of it has to be there. */
+/** An optional plugin of a package, as its `package.json` declares; it need not be installed. */
 export interface OfferedPlugin {
   readonly id: string;
   readonly kind: PluginKind;
@@ -69,7 +68,6 @@ export function pluginByName(packageName: string): OfferedPlugin | undefined {
   return { id: `${word}-${rest}`, kind: word === "memory" ? "memory" : "rerank", packageName };
 }
 
-/** The plugin of an id, or else of a package name. */
 export function pluginNamed<Plugin extends Pick<BrokenPlugin, "id" | "packageName">>(
   name: string | undefined,
   plugins: readonly Plugin[],

@@ -31,7 +31,6 @@ const manifestFields = {
   limits: orAbsent(kindOf("a list of sentences", isListOfStrings)),
 };
 
-/** What is wrong with a manifest, naming the field; undefined if nothing is. */
 export function manifestProblem(manifest: unknown): string | undefined {
   if (!isObject(manifest)) return `it must hold an object, not ${show(manifest)}`;
   const { id, kind, configSchema, features } = manifest;
@@ -166,7 +165,6 @@ function mainExport(exported: unknown): unknown {
   return keys.some((key) => key.startsWith(".")) ? exported["."] : exported;
 }
 
-/** The first file of a target: of a list the first that has one, of conditions the first that holds. */
 function targetOf(target: unknown): string | undefined {
   if (typeof target === "string") return target;
   if (typeof target !== "object" || target === null) return undefined;

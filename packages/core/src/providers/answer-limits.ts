@@ -1,10 +1,7 @@
 import { ProviderError } from "../contract/provider-error.ts";
 
-/** Limit in bytes of an answer without vectors: an error, the state of a job. */
 export const smallAnswerBytes = 1_048_576;
-/** A number as JSON with all its digits, a comma and a space. */
 const numberBytes = 32;
-/** The JSON around a vector: index, kind, id of the request. */
 const frameBytes = 1024;
 /** Assumed if a model's vector length is unknown; no model in use has longer vectors. */
 const longestVector = 16_384;

@@ -3,7 +3,6 @@ import { ProviderError } from "../contract/provider-error.ts";
 import { answerLines, vectorAnswerBytes } from "./answer-limits.ts";
 import { type HttpClient, errorText, recordOf, statusOf, textOf } from "./http-client.ts";
 
-/** The batch interface of an API: how its requests are written and its answers read. */
 export interface BatchApi {
   maxItems: number;
   maxBytes: number;
@@ -12,15 +11,12 @@ export interface BatchApi {
   missing?: string;
   /** The line of a text in the file of a job. */
   line(text: string, index: number): unknown;
-  /** Uploads the file of a job and returns its id. */
   upload(file: File, signal: AbortSignal): Promise<string>;
   /** The request that starts a job. */
   start(file: string): { path: string; body: unknown };
   /** Paths of a job, of a file and of the content of a result file, with `ID` for their ids. */
   paths: Readonly<Record<"job" | "cancel" | "file" | "content", string>>;
-  /** Reads the fields of a job; of another answer they are undefined. */
   readJob(answer: Record<string, unknown>): BatchJob;
-  /** Reads a line of a result file. */
   readLine(line: Record<string, unknown>): BatchLine;
 }
 
@@ -59,7 +55,6 @@ export function createBatches(client: HttpClient, api: BatchApi): EmbeddingBatch
 
   const pathOf = (name: keyof BatchApi["paths"], id: string): string => api.paths[name].replace("ID", id);
 
-  /** Undefined for a job that the server does not know. */
   async function find(id: string, signal: AbortSignal | undefined): Promise<BatchJob | undefined> {
     const path = pathOf("job", id);
     const answer = await client.json(path, { signal, missing }).catch(nullIf(isGone));
@@ -140,7 +135,6 @@ export function createBatches(client: HttpClient, api: BatchApi): EmbeddingBatch
   };
 }
 
-/** For `catch`: null for an expected failure. */
 function nullIf(isExpected: (error: unknown) => boolean): (error: unknown) => null {
   return (error) => {
     if (isExpected(error)) return null;

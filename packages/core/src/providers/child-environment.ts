@@ -7,7 +7,6 @@ const needed = [
   ..."ProgramFiles ProgramFiles(x86) ProgramW6432".split(" "),
 ];
 
-/** What a program needs besides to reach a network. */
 export const networkVariables: readonly string[] =
   "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy".split(" ");
 

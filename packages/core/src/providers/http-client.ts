@@ -41,7 +41,6 @@ export interface HttpCall {
   headers?: Readonly<Record<string, string>>;
   /** Bytes of the answer that are read; by default 1 MiB. */
   limitBytes?: number;
-  /** What to do if the server does not offer this call. */
   missing?: string | undefined;
 }
 
@@ -68,7 +67,6 @@ export class HttpClient {
       .filter((value) => value.length > 5);
   }
 
-  /** Identifies URL, headers (with the key) and model in 32 hexadecimal digits. */
   fingerprint(model: string): string {
     const { baseUrl, headers } = this.api;
     const text = JSON.stringify([baseUrl.href, model, Object.entries(headers).sort()]);
@@ -80,7 +78,6 @@ export class HttpClient {
     await fetch("data:,");
   }
 
-  /** Returns the parsed JSON of an answer; undefined for an empty one. */
   json(path: string, call: HttpCall): Promise<unknown> {
     return this.send(path, call, async (response) => {
       const text = await response.text();

@@ -1,6 +1,5 @@
 import table from "./model-prefixes.json" with { type: "json" };
 
-/** Prefixes that a model was trained with; an empty text means none. */
 export interface ModelPrefixes {
   query: string;
   document: string;
@@ -8,8 +7,7 @@ export interface ModelPrefixes {
   key: string;
 }
 
-// `name` is matched against the plain name: lower case, words parted by `-`; the first row that matches counts. `from`
-// says where it was read. A change of a text needs a new key.
+// `name` is matched against the lower-case name with `-`; the first match counts. A new text needs a new key.
 const rows = table.map((row) => ({ ...row, name: new RegExp(row.name) }));
 
 /** Query and document prefixes of a model, in any usual spelling; undefined if it has none. */

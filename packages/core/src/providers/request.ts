@@ -36,7 +36,6 @@ function agentOf<Made>(key: string, make: (key: string) => Made): Made {
   return agents.get(key) as Made;
 }
 
-/** The proxy of the environment for a URL, and its variable. Throws for an invalid proxy address. */
 function proxyOf(url: URL): { url: URL; variable: string } | undefined {
   const [variable, written] = variableOf(url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY");
   if (written === undefined || isThisMachine(url) || isExcluded(url, variableOf("NO_PROXY")[1] ?? "")) return undefined;

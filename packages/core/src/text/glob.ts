@@ -1,5 +1,4 @@
 interface Glob {
-  /** Whether a path with `/` matches. `onStep` counts comparisons. */
   matches(path: string, onStep?: () => void): boolean;
 }
 
@@ -65,7 +64,6 @@ function unknownSign(sign: string): string {
   return `has ${sign}, which is not known here: write *, ?, **, [a-z], [!a], {a,b} or a ! before all of it, and \\ before a sign that means itself`;
 }
 
-/** Writes `{a,b}` out. Undefined if that becomes too much. */
 function expand(pattern: string): string[] | undefined {
   const done: string[] = [];
   const todo = [pattern];
@@ -121,7 +119,6 @@ function unescaped(sign: string): string {
   return sign.replace(/^\\(?=.)/su, "");
 }
 
-/** Goes through the names once, and keeps which beginnings of the pattern fit what has been seen of them. */
 function pathFits(segments: readonly Segment[], names: readonly (readonly string[])[], onStep: () => void): boolean {
   // `**` may stand for no folder at all, but for the last one: what is below a folder is not the folder.
   const mayBeNothing = (index: number): boolean => segments[index] === "folders" && index < segments.length - 1;

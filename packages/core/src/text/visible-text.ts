@@ -5,7 +5,6 @@ const unseen = String.raw`[[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Po
 
 /** Scripts in which a sign between two letters, or behind one, changes how they join. */
 const joining = String.raw`[[\p{L}\p{M}]--[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Hani}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Zyyy}\p{sc=Zinh}]]`;
-/** Scripts that put no space between words. */
 const unspaced = String.raw`[\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Lana}\p{scx=Talu}\p{scx=Tale}\p{scx=Tavt}\p{scx=Java}\p{scx=Bali}]`;
 const picture = String.raw`\p{Extended_Pictographic}`;
 
@@ -27,7 +26,6 @@ const needed = [
 
 /** Signs of direction that turn nothing around. They are needed beside letters that run from right to left. */
 const directionMark = String.raw`[\u200E\u200F\u061C]`;
-/** The blocks that Unicode keeps for such letters. */
 const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}]/u;
 
 // Its large sets take a fifth of what Node takes to start, so it is made for the first text that may need it.
@@ -69,7 +67,7 @@ export function nameFromVisible(text: string): string {
   });
 }
 
-/** What the first unseen character of a text is, for whoever has to leave it out; undefined if there is none. */
+/** Describes the first invisible character of a text; undefined if there is none. */
 export function unseenCharacter(text: string): string | undefined {
   let first: string | undefined;
   withoutUnseen(text, (run) => {

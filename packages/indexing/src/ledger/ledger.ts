@@ -178,6 +178,7 @@ export interface LedgerOptions {
   store: string;
   /** Absolute path of the database file. It is made if missing, with its folder. */
   path: string;
+  /** False: a ledger that is not there is not made on disk, only in memory for as long as it is open. */
   mayCreate?: boolean | undefined;
   /** True: only memslot writes there, so a file that is no database is set aside. */
   isOwnPlace?: boolean | undefined;

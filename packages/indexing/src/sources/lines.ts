@@ -77,6 +77,7 @@ async function* linesOf(blocks: AsyncIterable<Buffer>, from = 0, longest = maxLi
 /** The requested lines of a file. */
 export interface LineChoice {
   signal: AbortSignal;
+  /** By number, from 1; absent: all. */
   isAsked?: ((number: number) => boolean) | undefined;
   /** Ends the reading after so many bytes. */
   mostBytes?: number | undefined;

@@ -32,6 +32,7 @@ interface Job {
   hashes: readonly string[];
   tokens: number;
   failures: number;
+  /** ISO 8601. */
   submittedAt: string;
   completed: number;
   /** Submitted by this run: the provider has to know it. */

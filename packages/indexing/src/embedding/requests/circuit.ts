@@ -8,6 +8,7 @@ import { OverBudget } from "./usage.ts";
 export interface CircuitState {
   kind: "rate" | "quota" | "auth";
   reason: string;
+  /** ISO 8601: the first failure of this kind in a row. */
   since: string;
   /** ISO 8601: from then on one request is sent as a probe. */
   nextProbeAt: string;

@@ -13,7 +13,9 @@ export interface PendingChunk {
 }
 
 export interface TextWeight {
+  /** Estimated. */
   tokens: number;
+  /** UTF-8. */
   bytes: number;
 }
 
@@ -24,7 +26,9 @@ export interface PackedText extends TextWeight {
 
 export interface RequestLimits {
   items: number;
+  /** Estimated. */
   tokens: number;
+  /** UTF-8; unlimited if left out. */
   bytes?: number | undefined;
 }
 

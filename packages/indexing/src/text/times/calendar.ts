@@ -38,6 +38,7 @@ export function monthOf(day: number): number {
   return new Date(day * dayMs).getUTCMonth() + 1;
 }
 
+/** 0 is Monday. */
 export function weekdayOf(day: number): number {
   return (((day + 3) % 7) + 7) % 7;
 }

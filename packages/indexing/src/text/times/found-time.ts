@@ -15,6 +15,7 @@ export interface FoundTime {
   named?: { unit: TimeUnit; days(year: number): Days | undefined } | undefined;
   /** Open on one side. */
   isOpen?: boolean | undefined;
+  /** 0 is Monday. */
   weekday?: number | undefined;
   /** Ambiguous word ("Friday", "summer"): a date only beside another one or alone in the query. */
   lone?: boolean | undefined;

@@ -2,14 +2,19 @@ import type { Holiday, Part, Season } from "./calendar.ts";
 
 /** Date words of a language. Strings are regular expressions without capturing groups. */
 export interface Language {
+  /** January first. */
   months: readonly string[];
   /** Those that are nothing else, so that they are read without a word such as "in" before them. */
   loneMonths: string;
+  /** Monday first. */
   weekdays: readonly string[];
   seasons: Readonly<Record<Season, string>>;
+  /** The longer first where one begins with another. */
   holidays: Readonly<Partial<Record<Holiday, string>>>;
+  /** 1 first. */
   numbers: readonly string[];
   few: string;
+  /** 1 first. */
   ordinals: readonly string[];
   /** What follows the figure of a day: "12th", "12.". */
   ordinalEnd: string;
@@ -27,6 +32,7 @@ export interface Language {
   past: string;
   lately: string;
   countMayLack?: boolean | undefined;
+  /** How many days from today; the longer first where one begins with another. */
   relativeDays: Readonly<Record<string, number>>;
   of: string;
   in: string;
@@ -72,6 +78,7 @@ export interface LanguageFile {
   dates?: Language;
 }
 
+/** The longer first where one begins with another. */
 export const countedUnits = ["weekend", "week", "day", "month", "quarter", "year"] as const;
 export type CountedUnit = (typeof countedUnits)[number];
 

@@ -15,6 +15,7 @@ export interface Period extends Days {
   text: string;
   start: number;
   end: number;
+  /** 0 for the likeliest meaning; a day without a year has one rank per year. */
   rank: number;
   /** What it is measured from, where that is named and not the time itself: "March" in "since March". */
   near: (Days & { unit: TimeUnit }) | undefined;
