@@ -178,9 +178,7 @@ const openAiModels: Readonly<Record<string, { dimensions: number; usd: number }>
 // where servers load the model with a smaller context by default.
 const inputTokens = table.inputTokens as [name: string, tokens: number][];
 
-/**
- * The limits of one request: OpenAI accepts 2048 texts and 300,000 tokens; smaller requests lose less when they fail.
- */
+/** The limits of one request: OpenAI accepts 2048 texts and 300,000 tokens; smaller ones lose less. */
 function limitsOf(
   model: string,
   options: { isOpenAi: boolean; dimensions: number | undefined; prefix: string },

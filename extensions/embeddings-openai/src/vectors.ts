@@ -33,9 +33,7 @@ export class VectorFormats {
     return this.#formats[0] ?? "base64";
   }
 
-  /**
-   * Sends a request in the current format, and in the others if the format may be the fault. The first failure counts.
-   */
+  /** Tries the current format, then the others if the format may be the fault. Throws the first failure. */
   async request(send: (format: VectorFormat) => Promise<ArrayLike<number>[]>): Promise<ArrayLike<number>[]> {
     const attempts = [];
     for (const format of this.#formats) {

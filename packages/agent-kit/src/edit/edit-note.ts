@@ -35,9 +35,7 @@ export interface ForgetNoteOptions extends TextInNote {
 
 export type EditedNote = { state: "done"; change: NoteChangeRecord; note: NoteContent } | { state: "unchanged" };
 
-/**
- * Replaces a text in a note; the change is logged first. Throws as `replaceNote`, and if the old text is not unique.
- */
+/** Replaces a text that is in the note exactly once; the change is logged first. Throws as `replaceNote`. */
 export async function editNote(options: EditNoteOptions): Promise<EditedNote> {
   const { old, relPath, supersedes } = options;
   const id = newChangeId();
@@ -106,10 +104,7 @@ export async function listChanges(place: ChangePlace): Promise<readonly LoggedCh
   return await withChanges(place, async ({ log }) => log.changes);
 }
 
-/**
- * Takes a change back to the byte, by default the latest. Throws `INVALID_ARGUMENT` if there is none or its lines
- * changed.
- */
+/** Takes a change back to the byte, by default the latest. Throws `INVALID_ARGUMENT` if that is impossible. */
 export async function undoChange(place: ChangePlace, id?: string): Promise<NoteChangeRecord> {
   return await withChanges(place, (changes) => {
     const fits = ({ kind }: LoggedChange): boolean => id !== undefined || (kind !== "undo" && kind !== "restore");

@@ -5,9 +5,7 @@ const opensBlock = /^ {0,3}(?:#{1,6}(?=[ \t]|$)|`{3}|~{3})/;
 /** Stamps of the daily logs and of the curated file. */
 const stamped = /^- (?:\d{2}:\d{2}|\d{4,6}-\d{2}-\d{2}) (.*)$/;
 
-/**
- * A list item of stamp, text and tags. Lines are indented so that none begins a heading, code block or front matter.
- */
+/** A list item of stamp, text and tags. Indents lines so that none begins a heading, code or front matter. */
 export function noteEntry(note: { stamp: string; text: string; tags: readonly string[] }): string[] {
   const [first = "", ...rest] = tidyText(note.text).split("\n");
   const tags = tidyTags(note.tags).map((tag) => ` #${tag}`);

@@ -34,9 +34,7 @@ export function tidyTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.normalize("NFC").trim().replace(/^#/, "")))];
 }
 
-/**
- * Why a text cannot become a note: it would alter the file around it, imitate a citation or delimiter, or be invisible.
- */
+/** Why a text cannot be a note: it would alter the file around it, imitate a delimiter, or be invisible. */
 export function noteProblem({ text, tags = [] }: { text: string; tags?: readonly string[] }): NoteProblem | undefined {
   const error = textProblem(text);
   if (error !== undefined) return { field: "text", error };
@@ -125,9 +123,7 @@ export function linesOf(text: string): string[] {
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
-/**
- * Marks of turns, roles and tools in the prompts of models, by shape: `<|…|>`, common words in brackets, single tokens.
- */
+/** Marks of turns, roles and tools in prompts, by shape: `<|…|>`, common words in brackets, single tokens. */
 const marks = [
   String.raw`<\|(?=[^\s<>\|]*\p{L})[^\s<>\|]{1,80}\|>`,
   String.raw`<<\/?SYS>>`,

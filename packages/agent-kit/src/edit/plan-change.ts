@@ -56,9 +56,7 @@ function countOf(text: string, pattern: RegExp): number {
 const item =
   /^(?<mark>[ \t]*(?:[-*+]|\d{1,9}[.)]) (?:\[.\] )?)?(?<stamp>(?:\d{2}:\d{2}|\d{4,6}-\d{2}-\d{2}) )?(?<said>.*)$/u;
 
-/**
- * The new text above the lines it supersedes, struck and linked by `[[#^id]]`. Throws for lines that cannot be struck.
- */
+/** The new text above the lines it supersedes, struck and linked by `[[#^id]]`. Throws if they cannot be struck. */
 export function superseding(old: string, text: string, { id, day }: { id: string; day: string }): string {
   const refused = (why: string) =>
     invalid(`a line of old ${why}, and cannot be superseded: edit it without supersedes`);

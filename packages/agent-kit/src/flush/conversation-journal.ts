@@ -21,10 +21,7 @@ export interface ConversationJournalOptions {
 export interface ConversationJournal {
   /** Adds messages that are new to it, on disk when it resolves. Returns how many they were. Throws `UNAVAILABLE`. */
   add(messages: readonly ConversationMessage[]): Promise<number>;
-  /**
-   * Writes a digest of waiting messages into the log of each day; undefined if none wait. Crash-safe. Throws
-   * `WORKSPACE`.
-   */
+  /** Writes waiting messages into the logs of their days; undefined if none wait. Throws `WORKSPACE`. */
   digest(signal?: AbortSignal | undefined): Promise<ConversationDigest | undefined>;
   /** Number of entries that wait for a digest. */
   readonly waiting: number;

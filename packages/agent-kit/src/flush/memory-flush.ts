@@ -50,9 +50,7 @@ export interface MemoryFlush {
 }
 
 export interface DropReceipt {
-  /**
-   * `saved`: the journal cannot be written, so the model got them at once. `skipped`: nothing is kept, see `reason`.
-   */
+  /** `saved`: without the journal, so the model got them at once. `skipped`: nothing is kept, see `reason`. */
   readonly state: "journaled" | "nothing" | "saved" | "off" | "skipped";
   readonly reason?: string | undefined;
   readonly messages: number;
@@ -60,9 +58,7 @@ export interface DropReceipt {
 
 const journalDeadlineMs = 10_000;
 
-/**
- * The flush of one session. None for groups and other people. Throws `INVALID_ARGUMENT` for another agent's session.
- */
+/** The flush of one session; none for groups. Throws `INVALID_ARGUMENT` for the session of another agent. */
 export async function createMemoryFlush(options: MemoryFlushOptions): Promise<MemoryFlush> {
   const { agent, stateDir, session } = options;
   const { retryDelaysMs = [1_000, 2_000], clock = () => new Date() } = options;

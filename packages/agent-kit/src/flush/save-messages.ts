@@ -165,9 +165,7 @@ async function saveRecord(
   return { state: "failed", reason: failure.error, entries, tries, ...about };
 }
 
-/**
- * Saves messages at once if the journal cannot be written: one try of the model, else a digest. Throws `UNAVAILABLE`.
- */
+/** Saves messages without the journal: one try of the model, else a digest. Throws `UNAVAILABLE`. */
 export async function saveInline(
   messages: readonly ConversationMessage[],
   session: { readonly key: string; readonly id: string },

@@ -34,9 +34,7 @@ export interface MemoryCommandsOptions {
 
 const around = 3;
 
-/**
- * The memory tool for a workspace; `/memories` is `memory/` with `MEMORY.md`. Throws `INVALID_ARGUMENT` for a group.
- */
+/** The memory tool for a workspace; `/memories` is `memory/`. Throws `INVALID_ARGUMENT` for a group. */
 export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommandsOptions): MemoryCommands {
   const { workspaceDir, agentId } = memory;
   if (audienceOf(sessionKey, agentId, memory.ownerAllowFrom) === "shared")

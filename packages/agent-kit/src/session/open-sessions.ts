@@ -13,9 +13,7 @@ import type { OpenSessionsOptions, Session, SessionFacts, Sessions } from "./ses
 const maxKeyLength = 512;
 const draftAgeMs = 60 * 60 * 1000;
 
-/**
- * Opens the sessions of an agent (JSONL transcripts). Throws `INVALID_ARGUMENT`, `CONFIG` for a link, `UNAVAILABLE`.
- */
+/** Opens the sessions of an agent. Throws `INVALID_ARGUMENT`, `CONFIG` for a link, and `UNAVAILABLE`. */
 export async function openSessions(options: OpenSessionsOptions): Promise<Sessions> {
   checkAgentPlace(options);
   const folder = path.resolve(sessionsFolder(options));

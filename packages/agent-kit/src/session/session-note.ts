@@ -37,9 +37,7 @@ export type SessionNote =
   | { readonly path: string; readonly reason?: undefined }
   | { readonly path?: undefined; readonly reason: string };
 
-/**
- * Writes a note about an ended session, `memory/YYYY-MM-DD-slug.md`, once per session and day. Rejects only if aborted.
- */
+/** Writes a note about an ended session, `memory/YYYY-MM-DD-slug.md`, once a day. Rejects only if aborted. */
 export async function writeSessionNote(options: SessionNoteOptions): Promise<SessionNote> {
   const { workspaceDir, session, messages, summary, describe, signal, at, timeZone } = options;
   if (!describe) return { reason: "no model to describe the session" };

@@ -3,7 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
-/** Runs `work` and gives back all that it wrote to stdout, stderr or the console. */
+/** Runs `work` and returns its unhandled rejections, which the runner does not see. */
 export async function withPrinted(work: () => Promise<void>): Promise<string[]> {
   const printed: string[] = [];
   const keep = (text: unknown): boolean => printed.push(String(text)) > 0;
