@@ -33,7 +33,13 @@ interface Finding {
   exact: boolean;
 }
 
-/** Scores in (0, 1], ordered by `t + w × z` (keyword score, weight, standardised cosine). */
+/**
+ * Returns the function that scores a candidate, in (0, 1]. The order is that of `t + w × z`: t the keyword score, z the
+ * standardised cosine, w the weight of the scale times the ratio of the configured shares to the default ones. A result
+ * of vector search only scores `vector × cosine`, so thresholds mean the same for every provider; keywords raise it up
+ * to `vector` and then fill the text share. Both pieces rise strictly. `lowest` is the lowest cosine that vector search
+ * returned; candidates without a cosine get at most that.
+ */
 export function createFusion(
   shares: FusionWeights,
   { mean, deviation, weight }: MeaningScale,

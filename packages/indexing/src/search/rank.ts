@@ -83,7 +83,13 @@ export interface Ranking {
   isOnlyTime: boolean;
 }
 
-/** Merges both retrievers. Score: `1 - e^(-1.5 × weight / ideal)`, comparable between indexes. */
+/**
+ * Merges the two retrievers, best first. Chunk weight: `bm25 + 0.5 × (best line + 0.3 × other lines) + 0.2 ×
+ * proximity`. The keyword weight adds `ideal × name match`; for topical notes it is `0.5 × chunk weight + bm25 of the
+ * note + 0.75 × ideal × name match`; both add `top × date weight`. Score: `1 - e^(-1.5 × weight / ideal)`, with the
+ * BM25 of the query itself as ideal; strictly rising, below 1, comparable between indexes. `createFusion` combines it
+ * with the cosine.
+ */
 export function rank(
   query: string,
   { periods, isOnlyTime }: Pick<QueryTimes, "periods" | "isOnlyTime">,

@@ -78,7 +78,12 @@ interface NotePieces {
 
 type WorthyPiece = Piece & { worth: number };
 
-/** Chooses lines over all candidates to fill one budget. `notes`: candidates by note, best first. */
+/**
+ * Chooses lines over all candidates to fill one budget. Worth of a line: `(score of its chunk / best score)^0.5 × (0.6
+ * + its weight with neighbours / ideal)`. The first note (and others if the number of results counts) gets its best
+ * line; the rest goes by worth, each line with its required context. The remaining budget completes notes and sections,
+ * then adds notes of little worth. @param notes Candidates by note, best note and best candidate first.
+ */
 export function choosePassages(
   notes: readonly Candidate[][],
   terms: readonly WeightedTerm[],
