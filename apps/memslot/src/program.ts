@@ -198,7 +198,7 @@ provider; * selects all.`,
 }
 
 function suggestOnUnknown(parent: Command, program: Command): void {
-  // Of two equally near commands, prefer the subcommand.
+  // Of two equally near commands, prefer the parent's own.
   const commands = program.commands.toSorted((a, b) => Number(b === parent) - Number(a === parent));
   const known = commands.flatMap((command) => [
     command.name(),

@@ -114,7 +114,7 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     expect(await page.getByRole("button", { name: "Earlier" }).isDisabled()).toBe(true);
   });
 
-  test("take what was said for text, and open nothing that is no transcript", async () => {
+  test("take what was said for text, and open nothing that is not a transcript", async () => {
     const ui = await startUi({ notes });
     const bad = '<img src=x onerror="window.hit=1"><script>window.hit=1</script> [x](javascript:window.hit=1)';
     writeTranscript(ui, "bad", [bad, `${bad}\n# no heading`]);
@@ -137,7 +137,7 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     }
     await page.goto(`${ui.origin}/sessions?file=${encodeURIComponent("../x.jsonl")}`);
     await page
-      .getByText(/is no transcript/u)
+      .getByText(/is not a transcript/u)
       .first()
       .waitFor();
     expect(complaints.lines).toEqual([]);

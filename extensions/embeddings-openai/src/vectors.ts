@@ -33,7 +33,7 @@ export class VectorFormats {
     return this.#formats[0] ?? "base64";
   }
 
-  /** Tries the current format, then the others if the format may be the fault. Throws the first failure. */
+  /** Tries the current format, then the others if the format may be the fault. Returns or throws the outcome of the first attempt. */
   async request(send: (format: VectorFormat) => Promise<ArrayLike<number>[]>): Promise<ArrayLike<number>[]> {
     const attempts = [];
     for (const format of this.#formats) {
