@@ -81,7 +81,7 @@ describe("an index that another process is at work on", { timeout: 120_000 }, ()
     expect(second.stderr).toContain("memslot memory index --wait");
     const [{ status }] = JSON.parse((await house.memslot("memory", "status", "--json")).stdout);
     expect(status.writer).toMatchObject({ pid: child.pid, reason: "cli" });
-    expect((await house.memslot("memory", "status")).stdout).toMatch(new RegExp(`^At work: +${who}`, "mu"));
+    expect((await house.memslot("memory", "status")).stdout).toMatch(new RegExp(`^Writer: +${who}`, "mu"));
   });
 
   test("says how far the other process is", async () => {
@@ -108,7 +108,7 @@ describe("an index that another process is at work on", { timeout: 120_000 }, ()
       expect(status.writer?.completed).toBeGreaterThan(0);
     }, LONG);
     expect((await house.memslot("memory", "index")).stderr).toMatch(/\([^()]*[1-9]\d* of [1-9]\d*[^()]*\)/u);
-    expect((await house.memslot("memory", "status")).stdout).toMatch(/^At work: .*: [1-9]\d* of [1-9]\d*, since /mu);
+    expect((await house.memslot("memory", "status")).stdout).toMatch(/^Writer: .*: [1-9]\d* of [1-9]\d*, since /mu);
     const waiter = house.start("memory", "index", "--wait");
     await vi.waitFor(() => expect(waiter.stderr()).toMatch(/process \d+ .*: [1-9]\d* of [1-9]\d* \(/u), LONG);
   });
@@ -164,7 +164,9 @@ describe("an index that another process is at work on", { timeout: 120_000 }, ()
     house.api.reset();
     const [{ status }] = JSON.parse((await house.memslot("memory", "status", "--json")).stdout);
     expect(status.generation).toMatchObject({ next: { files: 2 } });
-    expect((await house.memslot("memory", "status")).stdout).toMatch(/^Rebuild: +generation \d+, 2 files, begun /mu);
+    expect((await house.memslot("memory", "status")).stdout).toMatch(
+      /^Rebuild: +index version \d+, 2 files, started /mu,
+    );
     expect((await house.memslot("memory", "search", "espresso")).stdout).toContain("MEMORY.md:");
     holder.child.kill("SIGKILL");
     await holder.ended;
