@@ -40,12 +40,8 @@ export function textOf({ hash }: Pick<ScoredChunk, "hash">): string {
 /** A chunk whose words are those of its text. */
 export function chunkOf(text: string, startLine = 1, own: Partial<Chunk> = {}): Chunk {
   const endLine = startLine + text.split("\n").length - 1;
-  return { startLine, endLine, text, context: "", terms: termsOf(text), hash: hashOf(text), ...own };
-}
-
-/** As the host gives them: lower case, one space between two. */
-function termsOf(text: string): string {
-  return text.toLowerCase().trim().replaceAll(/\s+/gu, " ");
+  const terms = text.toLowerCase().replaceAll(/\s+/gu, " ");
+  return { startLine, endLine, text, context: "", terms, hash: hashOf(text), ...own };
 }
 
 /** A file of the source `memory` with a chunk for each text, at the lines 1, 11, 21 and so on. */
