@@ -425,6 +425,8 @@ test("a line that a program appends late, through the file that it had open befo
 test.each([
   ["is in the note after the next change", "one\ntheirs\n", "mine\n", "mine\ntheirs\nmore\n"],
   ["is not appended twice", "one\ntheirs\n", "mine\ntheirs\n", "mine\ntheirs\nmore\n"],
+  ["is appended if it is only the end of another line", "one\ncat\n", "mine\ntomcat\n", "mine\ntomcat\ncat\nmore\n"],
+  ["is appended if it is only the start of another line", "one\ncat", "mine\ncats\n", "mine\ncats\ncatmore\n"],
 ])("a line that was appended to a file whose replacement was killed %s", async (_, replaced, note, left) => {
   writeFileSync(curated, note);
   const key = createHash("sha256").update("MEMORY.md").digest("hex").slice(0, 32);

@@ -121,8 +121,14 @@ async function saveReplaced({ folder, name }: Note): Promise<void> {
 async function appendTo({ folder, name }: Pick<Note, "folder" | "name">, appended: Buffer): Promise<void> {
   await closing(await folder.open(name, constants.O_RDWR | constants.O_APPEND), async (handle) => {
     const bytes = await bytesOf(handle);
-    if (!bytes.includes(appended)) await appendWhole(handle, behind(bytes, appended));
+    if (!hasLines(bytes, appended)) await appendWhole(handle, behind(bytes, appended));
   });
+}
+
+/** Whether a note has these lines as whole lines. Bytes as characters: a line may not be UTF-8. */
+function hasLines(note: Buffer, lines: Buffer): boolean {
+  const text = lines.toString("latin1").replace(/^\n/u, "").replace(/\n$/u, "");
+  return `\n${note.toString("latin1")}\n`.includes(`\n${text}\n`);
 }
 
 async function exchange(
