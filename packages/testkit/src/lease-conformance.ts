@@ -3,12 +3,8 @@ import type { IndexLeases, LeaseName } from "@memslot/indexing";
 import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
 import { type Check, type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
 
-/** The leases of one host. The ledger answers at once, a shared place after a request. */
-type HostLeases = {
-  [Call in "acquire" | "release" | "report" | "holder"]: (
-    ...given: Parameters<IndexLeases[Call]>
-  ) => ReturnType<IndexLeases[Call]> | Awaited<ReturnType<IndexLeases[Call]>>;
-} & { close(): void | Promise<void> };
+/** The leases of one host. */
+type HostLeases = Pick<IndexLeases, "acquire" | "release" | "holder"> & { close(): Promise<void> };
 
 export interface LeaseConformanceOptions extends SuiteOptions {
   /** Opens the leases of one more host for the place of this folder. Each check gets a folder of its own, empty at first. */

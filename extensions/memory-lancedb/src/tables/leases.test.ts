@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
-import type { ObjectStorage } from "@memslot/fakes/object-storage";
-import { expect, test, vi } from "vitest";
-import { fileOf, find, inBucket, openIn, startStorage } from "../../test/support/stores.ts";
+import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
+import { leasesConformance } from "@memslot/testkit";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { fileOf, find, inBucket, openIn, sha256, startStorage } from "../../test/support/stores.ts";
 import { calm, leasesIn, open } from "../test/places.ts";
 import { onlyHost } from "../upkeep/compaction.ts";
 
@@ -24,14 +25,12 @@ test("one host holds a lease, the others can read which one, until it releases i
   expect(await theirs.acquire("compact", "after")).toBe(true);
 });
 
-test("of several hosts that ask for a lease at once one gets it, time after time", async () => {
-  const storage = await startStorage();
-  const all = await Promise.all(Array.from({ length: 3 }, () => leasesIn(storage)));
-  for (let round = 0; round < 3; round++) {
-    const given = await Promise.all(all.map((each) => each.acquire("build", `round ${round}`)));
-    expect(given.filter(Boolean), given.join()).toHaveLength(1);
-    await all[given.indexOf(true)]?.release("build");
-  }
+describe("in a bucket", () => {
+  let storage: ObjectStorage;
+  beforeAll(async () => void (storage = await startObjectStorage()));
+  afterAll(() => storage.stop());
+  const at = (folder: string) => ({ ...inBucket(storage), dbPath: `s3://notes/${sha256(folder)}` });
+  leasesConformance({ describe, test }, { open: async (folder) => (await open(at(folder))).leases ?? expect.fail() });
 });
 
 test("a lease that its holder has not renewed in time is free, and one that is just within it is not", async () => {
