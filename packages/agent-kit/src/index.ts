@@ -21,8 +21,8 @@ export {
   undoChange,
 } from "./edit/edit-note.ts";
 export type { ChangePlace } from "./edit/make-change.ts";
-export type { NoteContent } from "./edit/replace-note.ts";
-export { type ReplaceNoteOptions, type ReplacedNote, readNote, replaceNote } from "./edit/replace-note.ts";
+export type { NoteContent, ReplaceNoteOptions, ReplacedNote } from "./edit/note-content.ts";
+export { readNote, replaceNote } from "./edit/replace-note.ts";
 export * from "./flush/conversation-journal.ts";
 export type { ConversationOrigin } from "./flush/flush-digest.ts";
 export { type FlushMoment, flushPrompts, isNoReply } from "./flush/flush-prompts.ts";
@@ -48,11 +48,11 @@ export * from "./tools/tool-forms.ts";
 export * from "./transcripts/hand-overs.ts";
 export type { TranscriptCompaction, TranscriptFacts, TranscriptRecall } from "./transcripts/transcript-facts.ts";
 export * from "./transcripts/transcript-list.ts";
-export {
-  readTranscriptPage,
-  type ShownText,
-  type TranscriptPage,
-  type TranscriptPageOptions,
-  type TranscriptPlace,
-  type TranscriptShown,
-} from "./transcripts/transcript-page.ts";
+export { readTranscriptPage } from "./transcripts/transcript-page.ts";
+export type {
+  ShownText,
+  TranscriptPage,
+  TranscriptPageOptions,
+  TranscriptPlace,
+  TranscriptShown,
+} from "./transcripts/transcript.ts";

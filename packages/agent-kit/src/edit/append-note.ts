@@ -10,7 +10,8 @@ import { invalid } from "../failures.ts";
 import { waitForExchange } from "./drafts.ts";
 import { localTime } from "./local-day.ts";
 import { findSame, findWritten, noteEntry } from "./note-entry.ts";
-import { cannotWrite, failureOf, type NotePath, openWay, throwIfAborted } from "./note-folder.ts";
+import { cannotWrite, failureOf, openWay, throwIfAborted } from "./note-folder.ts";
+import type { NotePath } from "./note-content.ts";
 import { noteProblem } from "./note-text.ts";
 import { appendWhole, readWhole, unlessThere } from "./safe-writes.ts";
 

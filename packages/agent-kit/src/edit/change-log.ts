@@ -4,7 +4,6 @@ import { mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { syncFolder, unlessMissing } from "@memslot/core/files";
 import { busyFor, orUnavailable, withStateLock } from "../failures.ts";
-import type { LineChange } from "./plan-change.ts";
 import { closing, appendWhole, hashOf, readWhole } from "./safe-writes.ts";
 
 /** `create` and `delete`: of whole notes. `restore` brings back what was forgotten, `undo` takes back any other change. */
@@ -15,6 +14,17 @@ export interface Changer {
   /** The key of the session, as the host names it. */
   session?: string | undefined;
   by: string;
+}
+
+/** Changed lines of a file: enough to find the place again, and to take the change back to the byte. */
+export interface LineChange {
+  /** The first line that differs, counted from 1. */
+  startLine: number;
+  offset: number;
+  before: string;
+  after: string;
+  above: string;
+  below: string;
 }
 
 export interface NoteChangeRecord extends Changer, LineChange {

@@ -10,7 +10,7 @@ import {
   withChanges,
 } from "./make-change.ts";
 import { applied, bytesLike, checkLines, onlyPlace, putBack, reversed, splice, superseding } from "./plan-change.ts";
-import type { NoteContent } from "./replace-note.ts";
+import type { NoteContent } from "./note-content.ts";
 
 interface TextInNote extends ChangePlace {
   /** Relative to the workspace, with `/`. */

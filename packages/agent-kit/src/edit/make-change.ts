@@ -15,17 +15,9 @@ import {
 } from "./change-log.ts";
 import { cannotWrite, failureOf, openWay } from "./note-folder.ts";
 import { holdsOnce, lineChange } from "./plan-change.ts";
-import {
-  changeNote,
-  contentIn,
-  inLockedFolder,
-  type NoteChange,
-  type NoteContent,
-  type NoteName,
-  openThere,
-  readLocked,
-  readNote,
-} from "./replace-note.ts";
+import type { NoteContent, NoteName } from "./note-content.ts";
+import { readNote } from "./replace-note.ts";
+import { changeNote, contentIn, inLockedFolder, type NoteChange, openThere, readLocked } from "./exchange-note.ts";
 import { closing, hashOf, makeFile } from "./safe-writes.ts";
 
 export interface ChangePlace extends Omit<NoteName, "relPath"> {

@@ -13,12 +13,8 @@ import {
   unlessMissing,
 } from "@memslot/core/files";
 import { holdsNotes } from "@memslot/indexing/host";
+import type { NotePath } from "./note-content.ts";
 import { closing, unlessThere } from "./safe-writes.ts";
-
-export interface NotePath {
-  workspaceDir: string;
-  relPath: string;
-}
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new DOMException(messageOf(signal.reason), "AbortError");

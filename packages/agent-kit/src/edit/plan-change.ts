@@ -1,6 +1,7 @@
 import { invalid } from "../failures.ts";
 import { curatedBudget } from "./append-note.ts";
 import { noteProblem } from "./note-text.ts";
+import type { LineChange } from "./change-log.ts";
 
 export function onlyPlace(text: string, old: string, relPath: string): number {
   const at = text.indexOf(old);
@@ -79,17 +80,6 @@ export function superseding(old: string, text: string, { id, day }: { id: string
     return what === "" ? line : `${lead}${stamp}~~${what}~~${link}`;
   });
   return [...present.slice(0, -1), `${present.at(-1) ?? ""} ^${id}`, ...struck].join("\n");
-}
-
-/** Changed lines of a file: enough to find the place again, and to take the change back to the byte. */
-export interface LineChange {
-  /** The first line that differs, counted from 1. */
-  startLine: number;
-  offset: number;
-  before: string;
-  after: string;
-  above: string;
-  below: string;
 }
 
 export function lineChange(before: Buffer, after: Buffer): LineChange {

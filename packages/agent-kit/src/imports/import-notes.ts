@@ -4,10 +4,11 @@ import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type FolderInPlace, listInPlace, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
 import { dropOldDrafts } from "../edit/drafts.ts";
-import { cannotWrite, failureOf, type NotePath, openWay, throwIfAborted } from "../edit/note-folder.ts";
-import type { NoteName } from "../edit/replace-note.ts";
+import { cannotWrite, failureOf, openWay, throwIfAborted } from "../edit/note-folder.ts";
+import type { NotePath } from "../edit/note-content.ts";
+import type { NoteName } from "../edit/note-content.ts";
 import { closing, makeFile, readWhole, unlessThere } from "../edit/safe-writes.ts";
-import { changeNote } from "../edit/replace-note.ts";
+import { changeNote } from "../edit/exchange-note.ts";
 import {
   type ImportedKeys,
   openImportedKeys,

@@ -7,8 +7,8 @@ import { type ChangePlace, trashName, withChanges } from "../edit/make-change.ts
 import { invalid } from "../failures.ts";
 import { localDay } from "../edit/local-day.ts";
 import { linesOf } from "../edit/note-text.ts";
-import type { NoteContent } from "../edit/replace-note.ts";
-import { readLocked } from "../edit/replace-note.ts";
+import type { NoteContent } from "../edit/note-content.ts";
+import { readLocked } from "../edit/exchange-note.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
 import { checkInput, memoryCommandFields } from "../tools/tool-input.ts";

@@ -3,7 +3,9 @@ import path from "node:path";
 import { isObject, jsonOf, textAt } from "@memslot/indexing/host";
 import { type FlushRecord, isDoneRecord, isFlushRecord } from "../flush/flush-journal.ts";
 import { readFileSafely } from "../session/transcript-file.ts";
-import { shownLine, transcriptFolder, type TranscriptPlace } from "./transcript-page.ts";
+import { transcriptFolder } from "./open-transcript.ts";
+import type { TranscriptPlace } from "./transcript.ts";
+import { shownLine } from "./transcript-page.ts";
 
 /**
  * Messages that left a conversation. `waiting`: on disk, until a model has read them. `digest`: the same, and the notes have a

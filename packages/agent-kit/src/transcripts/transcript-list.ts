@@ -5,8 +5,10 @@ import pLimit from "p-limit";
 import { readSessionTable } from "../session/session-table.ts";
 import { readBeginning, readFileSafely } from "../session/transcript-file.ts";
 import { type HandOvers, readHandOvers } from "./hand-overs.ts";
-import { scanTranscript, type TranscriptFacts } from "./transcript-facts.ts";
-import { inTranscript, transcriptFolder, type TranscriptLabel, type TranscriptPlace } from "./transcript-page.ts";
+import { inTranscript, transcriptFolder } from "./open-transcript.ts";
+import { scanTranscript } from "./scan-transcript.ts";
+import type { TranscriptLabel, TranscriptPlace } from "./transcript.ts";
+import type { TranscriptFacts } from "./transcript-facts.ts";
 
 export interface ListedTranscript {
   /** As results name it: `sessions/<name>.jsonl`. */

@@ -1,63 +1,14 @@
-import { constants, lstatSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
-import path from "node:path";
-import { MemoryError } from "@memslot/core";
-import { codeOf, noSurprises, unlessMissing } from "@memslot/core/files";
-import { journalFolder, readLines, redactSecrets, sessionsFolder } from "@memslot/indexing/host";
-import { closing } from "../edit/safe-writes.ts";
+import type { FileHandle } from "node:fs/promises";
+import { readLines, redactSecrets } from "@memslot/indexing/host";
 import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts";
-
-export interface TranscriptPlace {
-  stateDir: string;
-  agentId: string;
-}
-
-/** The folders of transcripts by the name that results have for them. */
-export type TranscriptLabel = "sessions" | "journal";
-
-export interface ShownText {
-  text: string;
-  /** Characters of the whole text, if this is not all of it. */
-  characters?: number | undefined;
-}
-
-export type TranscriptShown = {
-  /** Its begin, in bytes. */
-  start: number;
-  /** ISO 8601; absent if the line has no time. */
-  at?: string | undefined;
-} & (
-  | ({
-      kind: "message";
-      role: "user" | "assistant";
-      toolCalls?: readonly { name: string; arguments: string }[] | undefined;
-    } & ShownText)
-  | ({ kind: "result"; tool: string } & ShownText)
-  | ({ kind: "compaction" } & ShownText)
-);
-
-export interface TranscriptPage {
-  entries: readonly TranscriptShown[];
-  /** Begin and end of the part, in bytes: the next `before` and `from`. */
-  start: number;
-  end: number;
-  bytes: number;
-  /** Lines of the part without a message: settings, labels of other hosts. */
-  others: number;
-  broken: number;
-}
-
-export interface TranscriptPageOptions {
-  /** The first requested byte; 0 if left out. In the middle of a line, the next line is the first. */
-  from?: number | undefined;
-  /** Instead of `from`: the lines right before this byte. */
-  before?: number | undefined;
-  /** 1 to 500 lines with content; 100 if left out. */
-  limit?: number | undefined;
-  /** Characters of one text, 1 to 256 Ki; 4,000 if left out. */
-  textLimit?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
+import { inTranscript } from "./open-transcript.ts";
+import type {
+  ShownText,
+  TranscriptPage,
+  TranscriptPageOptions,
+  TranscriptPlace,
+  TranscriptShown,
+} from "./transcript.ts";
 
 /** Bytes that are read for a page, or one line if that is longer. */
 const pageBytes = 512 * 1024;
@@ -160,45 +111,6 @@ async function endsLine(handle: FileHandle, at: number): Promise<boolean> {
 
 function clamp(value: number, least: number, most: number): number {
   return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.trunc(value))) : least;
-}
-
-const fileName = /^(?!\.)[^/\\\0]{1,250}\.jsonl$/u;
-
-/** The folder of a label; undefined if it does not exist or is behind a link. */
-export function transcriptFolder(place: TranscriptPlace, label: TranscriptLabel): string | undefined {
-  const folder = label === "sessions" ? sessionsFolder(place) : journalFolder(place);
-  const parts = [path.dirname(path.dirname(folder)), path.dirname(folder), folder];
-  const areFolders = parts.every((part) => lstatSync(part, { throwIfNoEntry: false })?.isDirectory() === true);
-  return areFolders ? folder : undefined;
-}
-
-/**
- * Opens a transcript by its path, `sessions/<name>.jsonl` or `journal/<name>.jsonl`. Returns undefined if there is none.
- * Throws `PATH_NOT_ALLOWED` for another path and for a link.
- */
-export async function inTranscript<T>(
-  place: TranscriptPlace,
-  relPath: string,
-  read: (handle: FileHandle, bytes: number) => Promise<T>,
-): Promise<T | undefined> {
-  const notAllowed = new MemoryError(
-    "PATH_NOT_ALLOWED",
-    `${JSON.stringify(relPath)} is not a transcript: a path is like sessions/<id>.jsonl, and links are not followed`,
-  );
-  const [label, name = "", ...more] = relPath.split("/");
-  if ((label !== "sessions" && label !== "journal") || more.length > 0 || !fileName.test(name)) throw notAllowed;
-  const folder = transcriptFolder(place, label);
-  if (folder === undefined) return undefined;
-  const opened = await open(path.join(folder, name), constants.O_RDONLY | noSurprises).catch((error: unknown) => {
-    if (codeOf(error) === "ELOOP") throw notAllowed;
-    return unlessMissing(error);
-  });
-  if (opened === undefined) return undefined;
-  return await closing(opened, async (handle) => {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw notAllowed;
-    return await read(handle, stats.size);
-  });
 }
 
 const maxCharacters = 256 * 1024;

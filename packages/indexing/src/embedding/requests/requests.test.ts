@@ -16,7 +16,8 @@ import {
   stopClock,
 } from "./test/scripted-provider.ts";
 import tables from "./test/vectors.json" with { type: "json" };
-import { Budget, readUsage } from "./usage.ts";
+import { readUsage } from "./read-usage.ts";
+import { Budget } from "./usage.ts";
 
 const texts = ["first text", "second"];
 const how = { signal: never, reason: "watch", asked: false };

@@ -1,23 +1,8 @@
-import { isoDate, localDay } from "../../text/times/calendar.ts";
 import type { Sql } from "../../ledger/sql.ts";
+import { dayOf, keptDays, type UsageEntry } from "./read-usage.ts";
 import type { SharedState } from "./shared-state.ts";
 
-/** What was spent on one day for one agent, reason, provider and model. */
-export interface UsageEntry {
-  /** Local calendar day, `YYYY-MM-DD`. */
-  day: string;
-  agentId: string;
-  /** What the vectors were for: `search`, `watch`, `cli`. */
-  reason: string;
-  provider: string;
-  model: string;
-  requests: number;
-  tokens: number;
-}
-
 type Spent = Omit<UsageEntry, "day" | "agentId">;
-
-const keptDays = 92;
 
 /** Counts what one agent spends on vectors, over all processes. */
 export class Usage {
@@ -72,21 +57,6 @@ export class Usage {
   }
 }
 
-/** Usage of the last `days`, today included and 92 at most, the oldest first; nothing if it cannot be read. */
-export async function readUsage(
-  stateDir: string,
-  { agentId, days = keptDays }: { agentId?: string | undefined; days?: number | undefined } = {},
-): Promise<UsageEntry[]> {
-  const { SharedState: State } = await import("./shared-state.ts");
-  const state = new State(stateDir);
-  try {
-    const rows = "SELECT * FROM usage WHERE day >= ? AND agentId = coalesce(?, agentId) ORDER BY 1, 2, 3, 4, 5";
-    return state.read((sql) => sql.all<UsageEntry>(rows, dayOf(1 - days), agentId));
-  } finally {
-    state.close();
-  }
-}
-
 export class OverBudget extends Error {
   readonly code = "OVER_BUDGET";
 }
@@ -126,8 +96,4 @@ export class Budget {
 function currentDay(sql: Sql): string {
   const [today, tomorrow] = [dayOf(0), dayOf(1)];
   return sql.value("SELECT 1 FROM usage WHERE day = ? LIMIT 1", tomorrow) === undefined ? today : tomorrow;
-}
-
-function dayOf(offset: number): string {
-  return isoDate(localDay(new Date()) + offset);
 }
