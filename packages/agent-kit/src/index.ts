@@ -9,7 +9,14 @@ export type {
   UserMessage,
 } from "./conversation.ts";
 export { handedOver } from "./conversation.ts";
-export type { ChangeKind, ChangeOutcome, Changer, LoggedChange, NoteChangeRecord } from "./edit/change-log.ts";
+export type {
+  ChangeKind,
+  ChangeOutcome,
+  ChangePlace,
+  Changer,
+  LoggedChange,
+  NoteChangeRecord,
+} from "./edit/change-log.ts";
 export {
   type EditNoteOptions,
   type EditedNote,
@@ -20,7 +27,6 @@ export {
   restoreNote,
   undoChange,
 } from "./edit/edit-note.ts";
-export type { ChangePlace } from "./edit/make-change.ts";
 export type { NoteContent, ReplaceNoteOptions, ReplacedNote } from "./edit/note-content.ts";
 export { readNote, replaceNote } from "./edit/replace-note.ts";
 export * from "./flush/conversation-journal.ts";

@@ -1,7 +1,7 @@
 /** Parts of the engine for a backend that has its own search, such as memory-qmd. */
 export type { IndexedSource } from "./indexed-source.ts";
 export { manageIndex, sourcesOf } from "./manager.ts";
-export { createSearchedManager } from "./stores/indexed-manager.ts";
+export { createSearchedManager } from "./stores/searched-manager.ts";
 export { createStoredIndex } from "./stores/stored-index.ts";
 export { isMarkdown } from "./scan/folder-rules.ts";
 export { memoryRoots, relativePath, toSlashes, type Workspace } from "./scan/memory-roots.ts";

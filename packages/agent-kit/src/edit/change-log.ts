@@ -4,6 +4,7 @@ import { mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { syncFolder, unlessMissing } from "@memslot/core/files";
 import { busyFor, orUnavailable, withStateLock } from "../failures.ts";
+import type { NoteName } from "./note-content.ts";
 import { closing, appendWhole, hashOf, readWhole } from "./safe-writes.ts";
 
 /** `create` and `delete`: of whole notes. `restore` brings back what was forgotten, `undo` takes back any other change. */
@@ -14,6 +15,12 @@ export interface Changer {
   /** The key of the session, as the host names it. */
   session?: string | undefined;
   by: string;
+}
+
+export interface ChangePlace extends Omit<NoteName, "relPath"> {
+  changer: Changer;
+  at: Date;
+  signal?: AbortSignal | undefined;
 }
 
 /** Changed lines of a file: enough to find the place again, and to take the change back to the byte. */
@@ -40,6 +47,12 @@ export interface NoteChangeRecord extends Changer, LineChange {
   /** Of the whole file, hexadecimal; empty if there is no file. */
   sha256Before: string;
   sha256After: string;
+}
+
+export interface WantedChange extends Pick<NoteChangeRecord, "kind" | "reason" | "undoes" | "trash"> {
+  id?: string | undefined;
+  relPath: string;
+  outOfTrash?: string | undefined;
 }
 
 /** `unclear`: its process ended in the middle, and the note has changed since. */

@@ -1,14 +1,14 @@
 import { invalid } from "../failures.ts";
-import { type ChangeLog, type LoggedChange, newChangeId, type NoteChangeRecord } from "./change-log.ts";
-import { localDay } from "./local-day.ts";
 import {
+  type ChangeLog,
   type ChangePlace,
-  noFile,
-  type NoteChanges,
-  trashName,
+  type LoggedChange,
+  newChangeId,
+  type NoteChangeRecord,
   type WantedChange,
-  withChanges,
-} from "./make-change.ts";
+} from "./change-log.ts";
+import { localDay } from "./local-day.ts";
+import { noFile, type NoteChanges, trashName, withChanges } from "./make-change.ts";
 import { applied, bytesLike, checkLines, onlyPlace, putBack, reversed, splice, superseding } from "./plan-change.ts";
 import type { NoteContent } from "./note-content.ts";
 

@@ -8,29 +8,18 @@ import { openNote } from "./append-note.ts";
 import {
   type ChangeLog,
   type ChangeOutcome,
-  type Changer,
+  type ChangePlace,
   newChangeId,
   type NoteChangeRecord,
+  type WantedChange,
   withLog,
 } from "./change-log.ts";
 import { cannotWrite, failureOf, openWay } from "./note-folder.ts";
 import { holdsOnce, lineChange } from "./plan-change.ts";
-import type { NoteContent, NoteName } from "./note-content.ts";
+import type { NoteContent } from "./note-content.ts";
 import { readNote } from "./replace-note.ts";
 import { changeNote, contentIn, inLockedFolder, type NoteChange, openThere, readLocked } from "./exchange-note.ts";
 import { closing, hashOf, makeFile } from "./safe-writes.ts";
-
-export interface ChangePlace extends Omit<NoteName, "relPath"> {
-  changer: Changer;
-  at: Date;
-  signal?: AbortSignal | undefined;
-}
-
-export interface WantedChange extends Pick<NoteChangeRecord, "kind" | "reason" | "undoes" | "trash"> {
-  id?: string | undefined;
-  relPath: string;
-  outOfTrash?: string | undefined;
-}
 
 /** `unchanged`: the note has this text already. `conflict` as in `ReplacedNote`. */
 export type MadeChange =

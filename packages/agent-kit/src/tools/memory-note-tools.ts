@@ -6,7 +6,7 @@ import { formatCitation, parseCitation } from "../citations.ts";
 import { appendNote, type NoteKind, noteName } from "../edit/append-note.ts";
 import { type EditedNote, editNote, forgetNote } from "../edit/edit-note.ts";
 import { localDay } from "../edit/local-day.ts";
-import type { ChangePlace } from "../edit/make-change.ts";
+import type { ChangePlace } from "../edit/change-log.ts";
 import { noteProblem } from "../edit/note-text.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import type { RecentRecalls } from "./recalled-text.ts";
