@@ -177,8 +177,11 @@ function sharedPart(id, bundle) {
   const below = closureOf(id, (each) => bundle.getModuleInfo(each)?.importedIds ?? []);
   const above = closureOf(id, (each) => bundle.getModuleInfo(each)?.importers ?? []);
   if (below.some(isRoot) || above.filter(isRoot).length < 2) return undefined;
-  const brought = below.filter((each) => !path.isAbsolute(each) && !/^(?:node:|@memslot\/core)/u.test(each));
-  return ["shared", ...brought.toSorted()].join("-").replaceAll(/[^a-z]+/gu, "-");
+  // The command prints its help and its version with the main entry of the core alone; all else that it does needs these.
+  const forHosts = /^@memslot\/(?:core\/.*|indexing\/host)$/u;
+  const packages = manifest.bin ? below.map((each) => each.replace(forHosts, "@memslot/indexing/host")) : below;
+  const brought = packages.filter((each) => !path.isAbsolute(each) && !/^(?:node:|@memslot\/core)/u.test(each));
+  return ["shared", ...new Set(brought.toSorted())].join("-").replaceAll(/[^a-z]+/gu, "-");
 }
 
 /** A module and all that can be reached from it. */

@@ -1,5 +1,3 @@
-import { messageOf } from "@memslot/core";
-import { currentFolder } from "@memslot/core/host";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { createOutput } from "./terminal/output.ts";
 import { runProgram } from "./program.ts";
@@ -18,9 +16,9 @@ setTimeout(() => process.exit(process.exitCode ?? ExitCode.ok), LEFT_OPEN_MS).un
 async function run(): Promise<number> {
   let cwd: string;
   try {
-    cwd = currentFolder();
-  } catch (error) {
-    output.notice(messageOf(error));
+    cwd = process.cwd();
+  } catch {
+    output.notice("the current folder does not exist any more; change to another one");
     return ExitCode.error;
   }
   return runProgram(process.argv.slice(2), {

@@ -9,7 +9,6 @@ import { describeEmbeddings, describePlugins } from "./program/plugins-commands.
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
 import { wholeNumber } from "./terminal/option-values.ts";
-import { nearestCommand } from "./terminal/nearest-command.ts";
 import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 
@@ -26,6 +25,10 @@ export async function runProgram(argv: readonly string[], world: ProgramWorld): 
     if (argv.length === 0) program.outputHelp();
     else await program.parseAsync(argv[0] === "-V" ? ["--version"] : argv, { from: "user" });
   } catch (error) {
+    if (error instanceof UnknownCommand) {
+      world.output.notice(`unknown command '${error.message}'; ${await hintFor(error)}`);
+      return ExitCode.usage;
+    }
     if (!(error instanceof CommanderError)) {
       reportFailure(world.output, error);
       return ExitCode.error;
@@ -128,7 +131,7 @@ function describeProgram(world: ProgramWorld, setExitCode: (code: number) => voi
     .description("print the version, like -v and -V")
     .action(() => world.output.print(packageVersion()));
 
-  for (const parent of [program, memory, embeddings, plugins]) suggestOnUnknown(parent, program);
+  for (const parent of [program, memory, embeddings, plugins]) refuseUnknown(parent, program);
   return program;
 }
 
@@ -197,7 +200,16 @@ provider; * selects all.`,
     );
 }
 
-function suggestOnUnknown(parent: Command, program: Command): void {
+class UnknownCommand extends Error {
+  readonly known: readonly string[];
+
+  constructor(typed: string, known: readonly string[]) {
+    super(typed);
+    this.known = known;
+  }
+}
+
+function refuseUnknown(parent: Command, program: Command): void {
   // Of two equally near commands, prefer the parent's own.
   const commands = program.commands.toSorted((a, b) => Number(b === parent) - Number(a === parent));
   const known = commands.flatMap((command) => [
@@ -205,8 +217,15 @@ function suggestOnUnknown(parent: Command, program: Command): void {
     ...command.commands.map((child) => `${command.name()} ${child.name()}`),
   ]);
   parent.on("command:*", ([typed = ""]: string[]) => {
-    const nearest = nearestCommand(typed, known);
-    const hint = nearest === undefined ? "see memslot --help" : `did you mean memslot ${nearest}?`;
-    parent.error(`error: unknown command '${typed}'; ${hint}`, { code: "commander.unknownCommand" });
+    throw new UnknownCommand(typed, known);
   });
+}
+
+/** The command whose last word is nearest. Loaded late: `--help` and `--version` end without it. */
+async function hintFor({ message: typed, known }: UnknownCommand): Promise<string> {
+  const { nearestWord } = await import("@memslot/core/host");
+  const lastWord = (command: string): string => command.split(" ").at(-1) ?? command;
+  const nearest = nearestWord(typed, known.map(lastWord));
+  const command = known.find((each) => lastWord(each) === nearest);
+  return command === undefined ? "see memslot --help" : `did you mean memslot ${command}?`;
 }

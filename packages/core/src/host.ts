@@ -1,11 +1,10 @@
 export { acceptNotes, isPoor, namedNotes, noNotes, weakConfidence, withConditions } from "./contract/health.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
-export { editDistance } from "./text/nearest-word.ts";
+export { didYouMean, nearestWord } from "./text/nearest-word.ts";
 export { isDense, placeTokens, answerTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/audience.ts";
 export { embeddingErrorOf } from "./contract/provider-error.ts";
-export { type ClientId, clientIds } from "./contract/client-ids.ts";
-export { clientSources, isClientSource, clientOfPath, isConversation } from "./contract/config.ts";
+export { isClientSource, clientOfPath, isConversation } from "./contract/config.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/names.ts";
 export {
   type ConfigEdit,

@@ -24,6 +24,8 @@ export {
   httpEmbeddingError,
 } from "./contract/provider-error.ts";
 export type * from "./contract/reranker.ts";
+export { type ClientId, clientIds } from "./contract/client-ids.ts";
+export { clientSources } from "./contract/config.ts";
 export type * from "./contract/config.ts";
 export type * from "./contract/calls.ts";
 export type { ExtraPath } from "./contract/config-values.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { type EmbeddingChoice, type MemoryPluginContext, type MemorySearchManager } from "@memslot/core";
-import { clientOfPath, clientSources, lazily } from "@memslot/core/host";
+import { type EmbeddingChoice, type MemoryPluginContext, type MemorySearchManager, clientSources } from "@memslot/core";
+import { clientOfPath, lazily } from "@memslot/core/host";
 import type { NoteIndex } from "./note-index.ts";
 import { spaceName } from "./chunk-store.ts";
 import { Freshness } from "./freshness/freshness.ts";

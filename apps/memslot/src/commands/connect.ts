@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
-import { type MemslotConfig, MemoryError } from "@memslot/core";
-import { type ClientId, homeDir } from "@memslot/core/host";
+import { type ClientId, type MemslotConfig, MemoryError } from "@memslot/core";
+import { homeDir } from "@memslot/core/host";
 import { type Agent, agentOf, type ConnectScope } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { carryOut, takeBack } from "../connect/carry-out.ts";

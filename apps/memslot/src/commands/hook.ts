@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
-import { type ClientId } from "@memslot/core/host";
+import { type ClientId, type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
 import type { HookMoment } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { ownProgram } from "../own-program.ts";

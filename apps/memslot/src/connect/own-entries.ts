@@ -1,4 +1,4 @@
-import { clientIds } from "@memslot/core/host";
+import { clientIds } from "@memslot/core";
 
 const word = String.raw`"(?:[^"\\]|\\.)*"|[^\s"]+`;
 const hookLine = new RegExp(

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { acquireLock, replaceFile } from "@memslot/core/files";
-import { type ClientId, clientIds } from "@memslot/core/host";
+import { type ClientId, clientIds } from "@memslot/core";
 import type { Connection, ConnectScope } from "@memslot/indexing/host";
 
 export interface ReceiptFile {

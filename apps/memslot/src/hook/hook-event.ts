@@ -1,5 +1,5 @@
 import type { ConversationMessage } from "@memslot/agent-kit";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
 import type { HookMoment } from "@memslot/indexing/host";
 
 /** When a hook adds notes to a prompt: never, on a strong match, or for every match. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { ConversationMessage } from "@memslot/agent-kit";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
 import { agentOf, agents, type HookMoment, momentOf, stripInjected } from "@memslot/indexing/host";
 import type { HookEvent } from "./hook-event.ts";
 

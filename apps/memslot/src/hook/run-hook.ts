@@ -1,5 +1,4 @@
-import type { Memory } from "@memslot/core";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId, Memory } from "@memslot/core";
 import type { HookEvent, RecallMode } from "./hook-event.ts";
 import { answerOf, storedAnswer } from "./read-event.ts";
 import { linesShown, recallText, startText } from "./shown-text.ts";

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { type ClientId, resolveStateDir } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
+import { resolveStateDir } from "@memslot/core/host";
 import { acquireLock, replaceFile } from "@memslot/core/files";
 import type { HookEvent } from "./hook-event.ts";
 

@@ -1,5 +1,5 @@
 import { MemoryError, type PluginKind } from "@memslot/core";
-import { nearestCommand } from "../terminal/nearest-command.ts";
+import { didYouMean } from "@memslot/core/host";
 import type { SurveyedPlugin } from "./survey.ts";
 
 /** The plugin with this id or package name. Throws `CONFIG` with the nearest id and all known ids. */
@@ -7,10 +7,11 @@ export function findOne(plugins: readonly SurveyedPlugin[], wanted: string): Sur
   const found = plugins.find(({ id }) => id === wanted) ?? plugins.find(({ packageName }) => packageName === wanted);
   if (found !== undefined) return found;
   const ids = plugins.map(({ id }) => id);
-  const nearest = nearestCommand(wanted, ids);
-  const question = nearest === undefined ? "" : ` Did you mean "${nearest}"?`;
   const others = "Add another one with `memslot plugins add NAME` or plugins.load.paths.";
-  throw new MemoryError("CONFIG", `unknown plugin "${wanted}".${question} Known: ${ids.join(", ")}. ${others}`);
+  throw new MemoryError(
+    "CONFIG",
+    `unknown plugin "${wanted}".${didYouMean(wanted, ids)} Known: ${ids.join(", ")}. ${others}`,
+  );
 }
 
 /** The configuration key that selects a plugin, by kind. */

@@ -1,4 +1,4 @@
-import { clientIds, clientSources } from "@memslot/core/host";
+import { clientIds, clientSources } from "@memslot/core";
 import { Argument, type Command, Option } from "commander";
 import { recallModes } from "../hook/hook-event.ts";
 import { type Run, examples, option } from "./command-parts.ts";

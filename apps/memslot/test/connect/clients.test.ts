@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type ClientId, clientIds } from "@memslot/core/host";
+import { type ClientId, clientIds } from "@memslot/core";
 import { packageVersion } from "../../src/package-version.ts";
 import { createNotes, journalOf, logsOf } from "../hook/run-hook.ts";
 import { createSandbox } from "../run-memslot.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
 import { before, connectAtOnce } from "./connect-at-once.ts";
 
 /** Whoever comes second finds the files of the first. */

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
 import { createSandbox } from "../run-memslot.ts";
 
 export const before = '{\n  // mine\n  "theme": "dark"\n}\n';

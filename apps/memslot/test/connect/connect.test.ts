@@ -4,7 +4,7 @@ import path from "node:path";
 import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { type ClientId, clientIds } from "@memslot/core/host";
+import { type ClientId, clientIds } from "@memslot/core";
 import { isOwnHook, isOwnServer } from "../../src/connect/own-entries.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { transcript } from "../transcript.ts";

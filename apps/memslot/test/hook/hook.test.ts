@@ -7,7 +7,7 @@ import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { makeFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
 import type { HookMoment } from "@memslot/indexing/host";
 import { readEvent } from "../../src/hook/read-event.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import type { ClientId } from "@memslot/core/host";
+import type { ClientId } from "@memslot/core";
 import { type Finished, type Sandbox, command, createSandbox } from "../run-memslot.ts";
 
 /** A sandbox with some notes that are indexed. */

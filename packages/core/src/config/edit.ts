@@ -28,8 +28,8 @@ const otherGroup: Group = ["memory", "search"];
 
 export async function searchGroupIn(file: string): Promise<Group> {
   if (!existsSync(file)) return usualGroup;
-  const { default: json5 } = await import("json5");
-  const content: unknown = json5.parse(readFileSync(file, "utf8").replace(/^\uFEFF/u, ""));
+  const { parse } = await import("./json5.ts");
+  const content: unknown = parse(readFileSync(file, "utf8").replace(/^\uFEFF/u, ""));
   const has = (group: Group): boolean => valueAt(content, group) !== undefined;
   return !has(usualGroup) && has(otherGroup) ? otherGroup : usualGroup;
 }
@@ -88,7 +88,7 @@ interface Splice {
 
 /** Edits configuration text, keeping its format. Throws if the result would not parse to the expected value. */
 export async function editConfigText(text: string, edits: readonly ConfigEdit[]): Promise<string> {
-  const { parse } = (await import("json5")).default;
+  const { parse } = await import("./json5.ts");
   let edited = text;
   for (const edit of edits) {
     const wanted = withEdit(parse(edited), edit);

@@ -77,9 +77,9 @@ export function readConfigBytes(path: string): Uint8Array {
 }
 
 async function parseJson5(text: string, label: string): Promise<unknown> {
-  const { default: json5 } = await import("json5");
+  const { parse } = await import("./json5.ts");
   try {
-    return json5.parse<unknown>(text);
+    return parse<unknown>(text);
   } catch (error) {
     const reason = messageOf(error)
       .replace(/^JSON5: /, "")

@@ -1,6 +1,11 @@
 import path from "node:path";
-import { type ClientFolders, type ClientSource, type MemorySearchSettings, type SyncFailure } from "@memslot/core";
-import { clientSources } from "@memslot/core/host";
+import {
+  type ClientFolders,
+  type ClientSource,
+  type MemorySearchSettings,
+  type SyncFailure,
+  clientSources,
+} from "@memslot/core";
 import { statSync } from "node:fs";
 import type { FileRecord } from "../index-records.ts";
 import type { PathScope } from "../chunk-store.ts";

@@ -13,8 +13,9 @@ import {
   type WhyRung,
   type WhyStep,
   type WhyTarget,
+  clientSources,
 } from "@memslot/core";
-import { answerTokens, clientSources, isConversation, placeTokens } from "@memslot/core/host";
+import { answerTokens, isConversation, placeTokens } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow } from "../index-records.ts";
 import { fileName, isAsked, onlyIn } from "../chunk-store.ts";

@@ -4,8 +4,9 @@ import {
   type MemorySource,
   type SearchFilters,
   type SearchOrder,
+  clientSources,
 } from "@memslot/core";
-import { clientSources, createGlob, globProblem, timeForms } from "@memslot/core/host";
+import { createGlob, globProblem, timeForms } from "@memslot/core/host";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { furtherData, withoutData } from "../../text/embedded-data.ts";
 import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } from "../../text/times/calendar.ts";
