@@ -19,17 +19,6 @@ test("processes that write at the same time wait for each other, from the making
   expectIntegrity(path);
 });
 
-test("what one process writes the other finds at once", async () => {
-  const path = await tempPath();
-  const here = await open(path);
-  expect(await find(here, "there")).toEqual([]);
-  const child = runChild(["write-files", path, "there", "1"]);
-  expect(await child.ended).toBe(0);
-  expect(await find(here, "there")).toHaveLength(50);
-  await here.removeFiles(await here.listFiles());
-  expect(await find(here, "there")).toEqual([]);
-});
-
 test("two stores on one file in one process do not loosen each other's locks", async () => {
   const path = await tempPath();
   const first = await open(path);

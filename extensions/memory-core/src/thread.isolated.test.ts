@@ -47,13 +47,6 @@ test("a store whose thread is killed inside a call says so, and the file opens a
   await again.replaceFiles([fileOf("b.md", ["second"])]);
 });
 
-test("a thread ends with its last store", async () => {
-  const { store, thread } = await openWithThread(await tempPath());
-  const ended = once(thread, "exit");
-  await store.close();
-  expect(await ended).toHaveLength(1);
-});
-
 test("a process ends by itself after close, and also when it forgets to close", async () => {
   for (const close of ["close", "forget"]) {
     const child = runChild(["open-and-end", await tempPath(), close]);
@@ -75,13 +68,6 @@ test.each([
   const main = `(async () => { ${code} })();`;
   const printed = execFileSync(process.execPath, ["--conditions=@memslot/source", ...options, "-e", main]);
   expect(printed.toString()).toBe("0\n");
-});
-
-test("importing the entry loads no native library and starts no thread", async () => {
-  const child = runChild(["list-loaded"]);
-  expect(await child.ended, child.output()).toBe(0);
-  expect(child.output()).toContain("loaded");
-  expect(child.output()).not.toMatch(/better-sqlite3|sqlite-vec|vec0|\.node\b/u);
 });
 
 test("a search asks its thread once whether the index has changed, and for its words", async () => {

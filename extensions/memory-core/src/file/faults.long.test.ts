@@ -11,9 +11,8 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { chmod, mkdir, readdir, truncate } from "node:fs/promises";
+import { mkdir, readdir, truncate } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { MemoryError } from "@memslot/core";
 import type { NoteIndex } from "@memslot/indexing";
 import Database from "better-sqlite3";
@@ -205,27 +204,6 @@ test("a database of which nothing is left is filled again, and the log of the ol
   expect(await find(store, "word")).toEqual(["word"]);
 });
 
-test("damage that shows in use is repaired on the spot: the file is set aside, and one line says so", async () => {
-  const path = await tempPath();
-  await filled(path);
-  expect(spoilTable(path, "chunks")).toBeGreaterThan(5);
-  const store = await open(path);
-  expect(store.health().notices).toEqual([]);
-  const revision = await store.revision?.();
-  expect(await find(store, "note")).toEqual([]);
-  expect(store.health().location).toBe(path);
-  expect(store.health().notices).toHaveLength(1);
-  expect(store.health().notices[0]).toMatch(/was damaged .* made anew from the notes; the damaged file is kept/u);
-  expect(await store.revision?.()).not.toBe(revision);
-  expect(await store.listFiles()).toEqual([]);
-  await store.replaceFiles([fileOf("b.md", ["word"])]);
-  expect(await find(store, "word")).toEqual(["word"]);
-  await store.close();
-  const next = await open(path);
-  expect(next.health().notices).toEqual([]);
-  expect(await find(next, "word")).toEqual(["word"]);
-});
-
 test("after a process died while it wrote, the whole file is checked; after a clean close it is not", async () => {
   const path = await tempPath();
   await filled(path);
@@ -259,21 +237,6 @@ test("a sound file whose writer died is used on, and is not checked again", asyn
   expect(marks()).toBe(1);
   await store.close();
   expect(marks()).toBe(0);
-});
-
-test("the check after a crash does not take the tables of sqlite-vec, which is not loaded then, for damage", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await store.useSpace(spaceOf("m"));
-  await embedAll(store, spaceOf("m"));
-  await store.close();
-  markDeadWriter(path, await deadProcess());
-  const again = await open(path);
-  expect(again.health().notices).toEqual([]);
-  await again.useSpace(spaceOf("m"));
-  expect(await again.pendingVectors(spaceOf("m"), 5)).toEqual([]);
-  expect(await near(again, spaceOf("m"), "two", 1)).toEqual(["two"]);
 });
 
 test.each([["all"], ["write"]])(
@@ -320,37 +283,6 @@ test("a write waits longer than one attempt for a process that writes for long",
   } finally {
     other.close();
   }
-});
-
-test("a file or folder that may not be written leaves the index in memory", async (context) => {
-  if (process.platform === "win32") return context.skip("permissions are of another kind there");
-  const folder = tempFolder();
-  const path = join(folder, "main.sqlite");
-  await filled(path);
-  const uid = process.getuid?.() === 0 ? 65_534 : undefined;
-  await chmod(folder, 0o755);
-  const script = fileURLToPath(new URL("../../test/support/child.ts", import.meta.url));
-  if (uid !== undefined && !readableBy(uid, script)) return context.skip("root has the sources for itself");
-  const before = readFileSync(path);
-  const modes = [
-    [0o444, 0o777],
-    [0o666, 0o555],
-    [0o444, 0o555],
-  ] as const;
-  for (const [fileMode, folderMode] of modes) {
-    await chmod(path, fileMode);
-    await chmod(folder, folderMode);
-    const child = runChild(["open-and-print", path], uid === undefined ? {} : { uid });
-    expect(await child.ended, child.output()).toBe(0);
-    const printed = JSON.parse(child.output()) as { location: string; notices: string[]; files: string[] };
-    await chmod(folder, 0o755);
-    expect(printed.location).toBe(":memory:");
-    expect(printed.notices).toHaveLength(1);
-    expect(printed.notices[0]).toContain(path);
-    expect(printed.notices[0]).toMatch(/cannot be used.*make it writable/u);
-    expect(printed.files).toEqual([]);
-  }
-  expect(readFileSync(path).equals(before)).toBe(true);
 });
 
 test("without FTS5 the vector leg works alone, and words are made from the texts when it is there again", async () => {
@@ -430,17 +362,4 @@ async function deadProcess(): Promise<number> {
 
 function markDeadWriter(path: string, pid: number): void {
   edit(path, (db) => db.prepare("INSERT INTO meta VALUES ('writer:x', ?)").run(String(pid)));
-}
-
-function readableBy(uid: number, file: string): boolean {
-  try {
-    execFileSync(process.execPath, ["-e", `require("node:fs").readFileSync(${JSON.stringify(file)})`], {
-      uid,
-      gid: uid,
-      stdio: "ignore",
-    });
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync, existsSync, statSync } from "node:fs";
-import { truncate, writeFile, rename, rm } from "node:fs/promises";
+import { truncate, writeFile, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
@@ -193,20 +193,6 @@ test("what another process has made in place of a deleted index is used by the o
   expect(await find(next, "third")).toEqual(["third"]);
   await next.close();
   expectIntegrity(path);
-});
-
-test("another index that is put in place of the open one is used from then on", async () => {
-  const path = await tempPath();
-  const other = await tempPath();
-  const theirs = await open(other);
-  await theirs.replaceFiles([fileOf("theirs.md", ["theirs"])]);
-  await theirs.close();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("mine.md", ["mine"])]);
-  for (const suffix of ["-wal", "-shm"]) await rm(path + suffix);
-  await rename(other, path);
-  expect((await store.listFiles()).map((file) => file.path)).toEqual(["theirs.md"]);
-  expect(store.health().notices).toHaveLength(1);
 });
 
 test("a foreign file that is put in place of the open index is not touched", async () => {

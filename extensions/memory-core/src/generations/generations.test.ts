@@ -26,8 +26,6 @@ import {
 } from "../test/stores.ts";
 
 const space = spaceOf("m", 16);
-const off = { enabled: false };
-
 /** The store on this thread, so that nothing happens between two calls. */
 function manyFiles(prefix: string, count: number): IndexedFile[] {
   return Array.from({ length: count }, (_, index) =>
@@ -82,20 +80,6 @@ test("a store that searches while another one puts a new build in place answers 
   }
 });
 
-test("a build that is abandoned leaves the one that answers as it is, and its own traces go", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["old"])]);
-  await store.abandonBuild();
-  await (await store.startBuild("one")).replaceFiles(manyFiles("new", 5));
-  await store.abandonBuild();
-  await expect(store.finishBuild()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  expect((await store.stats()).generation).toEqual({ id: 1 });
-  expect(await find(store, "old", "new")).toEqual(["old"]);
-  await store.close();
-  expect(leftIn(path)).toEqual({ generations: 1, words: 1, vectors: 0, files: 1, chunks: 1 });
-});
-
 test("a build that another process has ended is not written to, and does not take the place of the other's", async () => {
   const path = await tempPath();
   const [one, two] = [await open(path), await open(path)];
@@ -107,21 +91,6 @@ test("a build that another process has ended is not written to, and does not tak
   await two.finishBuild();
   await expect(table.touchFiles([fileOf("a.md", [])])).rejects.toMatchObject({ code: "BUSY" });
   expect(await find(one, "old", "new")).toEqual(["new"]);
-});
-
-test("the revision changes when a build takes over, not while it is made or when it is abandoned", async () => {
-  const path = await tempPath();
-  const [here, there] = [await open(path), await open(path)];
-  await here.replaceFiles([fileOf("a.md", ["one"])]);
-  const before = await there.revision?.();
-  const table = await here.startBuild("two");
-  await table.replaceFiles([fileOf("b.md", ["two"])]);
-  expect(await there.revision?.()).toBe(before);
-  await here.abandonBuild();
-  expect(await there.revision?.()).toBe(before);
-  await here.startBuild("three");
-  await here.finishBuild();
-  expect(await there.revision?.({ fresh: true })).not.toBe(before);
 });
 
 test("changes go into the build that answers, whichever process has put it there", async () => {
@@ -244,21 +213,6 @@ test("vectors are laid out while the build is made, so that the first search aft
   expect(await near(store, space, "one", 1)).toEqual(["one"]);
 });
 
-test("a build that a process without codes has made is laid out at the first search by meaning, which is right", async () => {
-  const path = await tempPath();
-  const searching = await open(path);
-  await searching.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await searching.useSpace(space);
-  await embedAll(searching, space);
-  const building = await open(path, { vector: off });
-  await (await building.startBuild("two")).replaceFiles([fileOf("a.md", ["two", "three"])]);
-  await embedAll(building, space);
-  await building.finishBuild();
-  expect(await near(searching, space, "three", 1)).toEqual(["three"]);
-  expect((await near(searching, space, "one")).toSorted()).toEqual(["three", "two"]);
-  expect(count(path, "chunks_codes_2_places")).toBe(2);
-});
-
 test("vectors of both builds are kept, those of the old one leave when it is gone", async () => {
   const path = await tempPath();
   const store = openHere(path, { enabled: false, cacheMaxEntries: 1 });
@@ -288,18 +242,6 @@ test("a search that fails leaves nothing behind that the next one stumbles over"
   const wrong = { terms: words("word"), sources: ["memory"], limit: {} as number };
   await expect(store.searchKeyword(wrong)).rejects.toThrow(/bind/u);
   expect(await find(store, "word")).toEqual(["word"]);
-});
-
-test("without FTS5 a build is made and put in place all the same", async () => {
-  const store = await open(await tempPath(), { disableFts: true });
-  await store.replaceFiles([fileOf("a.md", ["old"])]);
-  await (await store.startBuild("two")).replaceFiles([fileOf("a.md", ["new", "newer"])]);
-  await store.finishBuild();
-  const { rows, chunkCount } = await store.searchKeyword({ terms: words("new"), sources: ["memory"], limit: 5 });
-  expect([rows, chunkCount]).toEqual([[], 2]);
-  await store.useSpace(space);
-  await embedAll(store, space);
-  expect(await near(store, space, "newer", 1)).toEqual(["newer"]);
 });
 
 test.each([

@@ -71,17 +71,6 @@ test("what deleted notes have left is given back piece by piece, without being a
   expect(await find(await open(path), "word3")).toHaveLength(1);
 });
 
-test("little that is free is kept for what is written next", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles(large);
-  await store.removeFiles(large.slice(0, 60));
-  const free = (await store.stats()).reusableBytes;
-  for (let round = 0; round < 20; round++) await store.stats();
-  expect((await store.stats()).reusableBytes).toBe(free);
-  expect(free).toBeGreaterThan(500_000);
-});
-
 test("compacting gives back all that is free, and the index answers as before", async () => {
   const path = await tempPath();
   const store = await open(path);
@@ -116,15 +105,6 @@ test("an old build that was not yet deleted is gone after compacting", async () 
   expect(names).not.toContain("chunks_codes_1");
   expect((await store.stats()).databaseBytes).toBeLessThan(1.3 * before);
   expect(await near(store, space, textOf("note9p2"), 1)).toEqual([textOf("note9p2")]);
-});
-
-test("an index in memory can be checked and compacted too", async () => {
-  const store = await open(await tempPath(), { mayCreate: false });
-  await fill(store);
-  await store.removeFiles(notes.slice(6));
-  const report = await store.compact();
-  expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
-  expect(await faultsOf(store)).toEqual([]);
 });
 
 test("other processes write while one compacts, and nothing is lost", async () => {

@@ -160,27 +160,6 @@ test("two processes that use different spaces never meet each other's vectors", 
   expect(laidOut(path)).toBe("first");
 });
 
-test("filling one space leaves the codes of the other one as they are, whatever compares vectors", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", texts(50))]);
-  await store.useSpace(first);
-  await embedAll(store, first);
-  for (const vector of [{ enabled: true }, { enabled: false }]) {
-    const filling = await open(path, { vector });
-    await filling.putVectors(second, [{ hash: sha256("text 1"), vector: vectorOf("text 2", 16) }]);
-    await filling.quarantine(second, [{ hash: sha256("text 3"), reason: "no" }]);
-    await filling.close();
-    expect(laidOut(path)).toBe("first");
-  }
-  await embedAll(store, second);
-  expect(laidOut(path)).toBe("first");
-  expect(await near(store, second, "text 2", 1)).not.toEqual(await near(store, first, "text 3", 1));
-  await store.useSpace(second);
-  expect(laidOut(path)).toBe("second");
-  expect(await near(store, first, "text 9", 1)).toEqual(["text 9"]);
-});
-
 test("the space that was written to last is listed first, also when the clock was set back since", async () => {
   const path = await tempPath();
   for (const [index, space] of [first, second, first].entries()) {
@@ -222,25 +201,5 @@ test("words of another store are not found, and its files are no damage", async 
   expect(store.searchKeyword(query).rows.map(({ path: name }) => name)).toEqual(["a.md"]);
   expect(store.searchKeyword(query).chunkCount).toBe(1);
   other.close();
-  store.close();
-});
-
-test("a space that begins to be searched while its vectors leave keeps those that are left", async () => {
-  const path = await tempPath();
-  const texts = Array.from({ length: 1500 }, (_, index) => `live ${index}`);
-  const before = openHere(path, { cacheMaxEntries: 0 });
-  before.replaceFiles([fileOf("a.md", texts)]);
-  before.putVectors(
-    space,
-    texts.map((text) => ({ hash: sha256(text), vector: vectorOf("x") })),
-  );
-  before.close();
-  const store = openHere(path, { cacheMaxEntries: 0 });
-  store.putVectors(spaceOf("other"), [{ hash: sha256("live 0"), vector: vectorOf("x") }]);
-  expect(store.stats().cachedVectors).toBe(501);
-  const query = { space, vector: vectorOf("x"), sources: ["memory"], limit: 1000 };
-  expect(store.searchVector(query).rows).toHaveLength(500);
-  while (await store.tidy());
-  expect(store.searchVector(query).rows).toHaveLength(500);
   store.close();
 });

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import type { NoteIndex } from "@memslot/indexing";
 import { expect, test } from "vitest";
 import { edit, fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
 
@@ -33,32 +32,6 @@ test("capital letters from A to Z are the same as small ones, in the index and i
   expect([await find(store, "ÄPFEL"), await find(store, "äpfel")]).toEqual([["Äpfel"], []]);
 });
 
-test("a thousand random strings, full of operators and broken characters, raise nothing and find nothing", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["plain words only", "and a second one"])]);
-  const strings = randomStrings(1000);
-  let asked = 0;
-  await Promise.all(
-    Array.from({ length: 10 }, async (_, lane) => {
-      for (let index = lane; index < strings.length; index += 10) {
-        const term = strings[index] ?? "";
-        const { rows, documentFrequencies } = await store.searchKeyword({
-          terms: [
-            { term, prefix: index % 2 === 0 },
-            { term: `zz${term}`, prefix: index % 3 === 0 },
-          ],
-          sources: index % 5 === 0 ? [term] : ["memory"],
-          limit: 5,
-        });
-        asked++;
-        if (documentFrequencies.every((count) => count === 0)) expect(rows, JSON.stringify(term)).toEqual([]);
-      }
-    }),
-  );
-  expect(asked).toBe(strings.length);
-  expect(await find(store, "plain")).toEqual(["plain words only"]);
-});
-
 test("random strings as words of a chunk are kept, and found wherever they hold no space", async () => {
   const store = await open(await tempPath());
   const strings = [...new Set(randomStrings(2000))].filter(
@@ -69,36 +42,6 @@ test("random strings as words of a chunk are kept, and found wherever they hold 
   for (const text of strings) expect(await find(store, text), JSON.stringify(text)).toEqual([text]);
 });
 
-test("a query of thousands of words is answered", async () => {
-  const store = await open(await tempPath());
-  const many = Array.from({ length: 5000 }, (_, index) => `word${index}`);
-  await store.replaceFiles([fileOf("a.md", [many.join(" "), "something else"])]);
-  const answer = await store.searchKeyword({ terms: words(...many, ...many, "absent"), sources: ["memory"], limit: 5 });
-  expect(answer.rows.map(({ startLine }) => startLine)).toEqual([1]);
-  expect(answer.documentFrequencies).toEqual([...many, ...many].map(() => 1).concat(0));
-});
-
-test("scores after many changes are those of an index made at once", async () => {
-  const final = Array.from({ length: 40 }, (_, index) =>
-    fileOf(`${index}.md`, [`apple ${"pear ".repeat(index % 7)}plum${index % 3} ${index}`]),
-  );
-  const changed = await open(await tempPath());
-  await changed.replaceFiles(
-    Array.from({ length: 60 }, (_, index) => fileOf(`${index}.md`, [`pear pear old ${"filler ".repeat(index)}`])),
-  );
-  for (const file of final) await changed.replaceFiles([file]);
-  await changed.removeFiles(Array.from({ length: 20 }, (_, index) => ({ path: `${index + 40}.md`, source: "memory" })));
-  const fresh = await open(await tempPath());
-  await fresh.replaceFiles(final);
-  const ask = async (store: NoteIndex): Promise<[string, number][]> => {
-    const { rows } = await store.searchKeyword({ terms: words("pear", "plum1"), sources: ["memory"], limit: 100 });
-    return rows.map((row): [string, number] => [row.path, Math.round(row.score * 1e9)]).toSorted();
-  };
-  const expected = await ask(fresh);
-  expect(expected.length).toBeGreaterThan(30);
-  expect(await ask(changed)).toEqual(expected);
-});
-
 test("equal scores come in the order of their ids, every time", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles(Array.from({ length: 30 }, (_, index) => fileOf(`${index}.md`, ["same words here"])));
@@ -107,14 +50,6 @@ test("equal scores come in the order of their ids, every time", async () => {
   expect(ids).toEqual(ids.toSorted((left, right) => left - right));
   expect(new Set(rows.map((row) => row.score)).size).toBe(1);
   expect(ids).toHaveLength(12);
-});
-
-test("chunks with a beginning of words are counted once, however many words of it they contain", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["pear peach", "peach", "plum", "pea pear peach"])]);
-  const terms = ["pea", "pl", "x"].map((term) => ({ term, prefix: true }));
-  const { documentFrequencies } = await store.searchKeyword({ terms, sources: ["memory"], limit: 9 });
-  expect(documentFrequencies).toEqual([3, 1, 0]);
 });
 
 test("a file that is removed or replaced is gone from every table", async () => {

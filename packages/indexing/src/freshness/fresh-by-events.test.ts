@@ -3,7 +3,7 @@ import fs, { linkSync, readdirSync, renameSync, rmSync, writeFileSync } from "no
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
-import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import type { RootWatch, WatchNews } from "./watch-roots.ts";
 import type { WatchRoot } from "./watch-scope.ts";
@@ -77,29 +77,6 @@ describe.runIf(isLinux)("where the files are watched", () => {
     expect(whySwept()).toBeUndefined();
   });
 
-  test("what is no note is looked at by nobody", async () => {
-    const { freshen, note, index } = await settled({ "memory/a.md": "a" });
-    const { lastSync } = index.facts();
-    for (let count = 0; count < 50; count++) writeFileSync(note(`memory/picture${count}.png`), "p");
-    rmSync(note("memory/picture3.png"));
-    await freshen();
-    expect(index.facts().lastSync).toBe(lastSync);
-  });
-
-  test("a new folder is looked at until it is watched, and as a whole then", async () => {
-    const { freshen, note, held } = await settled({ "memory/a.md": "a" });
-    for (let round = 0; round < 3; round++) {
-      writeFiles(note("memory"), { [`new${round}/deep/b.md`]: "first" });
-      await freshen();
-      writeFileSync(note(`memory/new${round}/deep/b.md`), "again");
-      await freshen();
-      expect((await held())[`memory/new${round}/deep/b.md`]).toBe("again");
-      writeFileSync(note(`memory/new${round}/deep/c.md`), "c");
-      await freshen();
-      expect((await held())[`memory/new${round}/deep/c.md`]).toBe("c");
-    }
-  });
-
   test("a note with another name elsewhere is asked about each time, as a change under that name is told nobody", async () => {
     const elsewhere = folderWith({ "other.md": "one" });
     const workspace = folderWith({ "memory/a.md": "a", "memory/b.md": "b" });
@@ -133,23 +110,6 @@ describe.runIf(isLinux)("where the files are watched", () => {
     } finally {
       spawnSync("umount", [to]);
     }
-  });
-
-  test("a root, or a folder above it, that another takes the place of is noticed", async () => {
-    const place = folderWith({ "home/ws/memory/a.md": "old", "home/ws/MEMORY.md": "m", "other/ws/memory/a.md": "new" });
-    const workspace = path.join(place, "home/ws");
-    const fresh = await openFreshIndex({ workspace, stateDir: folderWith() });
-    open.push(fresh);
-    for (let search = 0; search < 3; search++) await fresh.freshen();
-    expect(await fresh.held()).toEqual({ "memory/a.md": "old", "MEMORY.md": "m" });
-    renameSync(path.join(place, "home"), path.join(place, "away"));
-    renameSync(path.join(place, "other"), path.join(place, "home"));
-    await fresh.freshen();
-    expect(await fresh.held()).toEqual({ "memory/a.md": "new" });
-    for (let search = 0; search < 3; search++) await fresh.freshen();
-    writeFileSync(path.join(workspace, "memory/a.md"), "own");
-    await fresh.freshen();
-    expect(await fresh.held()).toEqual({ "memory/a.md": "own" });
   });
 
   test("another process that writes to the index is noticed though no note has changed", async () => {
@@ -303,23 +263,6 @@ describe("a view of folders", () => {
       .map(({ name }) => name)
       .toSorted();
   }
-
-  test("a folder that was told of by its name is forgotten with all below it", () => {
-    const root = folderWith({ "a/deep/one.md": "1", "b/deep/two.md": "2" });
-    const [a, b, deep] = ["a", "b", "a/deep"].map((name) => path.join(root, name)) as [string, string, string];
-    const view = new FolderView();
-    view.take([watched(root), watched(a), watched(deep), watched(b)], new Set([root]));
-    expect([root, a, deep].map((folder) => namesIn(view, folder))).toEqual([["a", "b"], ["deep"], ["one.md"]]);
-    view.begin();
-    renameSync(a, path.join(root, "c"));
-    renameSync(b, a);
-    expect(namesIn(view, deep)).toEqual(["one.md"]);
-    view.take([{ kind: "event", folder: root, name: "a", isRename: true }], new Set([root]));
-    expect(view.hasChanged()).toBe(true);
-    expect(namesIn(view, deep)).toEqual(["two.md"]);
-    expect(namesIn(view, root)).toEqual(["a", "c"]);
-    expect(view.wanted(10).add).toEqual([deep]);
-  });
 
   test("what was watched at a path that leads elsewhere again is not seen as watched", () => {
     const root = folderWith({ "memory/deep/one.md": "1" });

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryPluginContext, MemorySearchManager, MemorySearchSettings } from "@memslot/core";
@@ -70,20 +70,6 @@ describe.runIf(process.platform === "linux")("a memory that is watched", () => {
     expect(await memory.paths("zebra")).toEqual(["MEMORY.md", "memory/a.md", "memory/deep/b.md"]);
     rmSync(path.join(workspace, "memory"), { recursive: true });
     expect(await memory.paths("zebra")).toEqual(["MEMORY.md"]);
-  });
-
-  test("knows what a folder of notes leaves out, now and when that is changed", async () => {
-    const workspace = folderWith({ "a.md": "zebra", "drafts/b.md": "zebra", ".gitignore": "" });
-    const memory = await opened(workspace, { notes: "all" });
-    await settle(memory);
-    for (const [rules, left] of data.leftOut) {
-      writeFileSync(path.join(workspace, ".gitignore"), `${rules}\n`);
-      expect(await memory.paths("zebra")).toEqual(left);
-      await settle(memory);
-      expect(await memory.paths("zebra")).toEqual(left);
-    }
-    writeFiles(workspace, { "deep/drafts/.gitignore": "c.md", "deep/drafts/c.md": "zebra", "deep/d.md": "zebra" });
-    expect(await memory.paths("zebra")).toEqual(["deep/d.md", "drafts/b.md"]);
   });
 
   test("hears of transcripts, which lie in another folder", async () => {

@@ -151,14 +151,6 @@ describe("a run follows", () => {
     watch.freshness.refresh();
     await eventually(() => watch.freshness.watching().folders === 1, "the folder is let go");
   });
-
-  test("transcripts, where a root names their ending", async () => {
-    const folder = folderWith({ "sessions/a.jsonl": "" });
-    const root: WatchRoot = { path: path.join(folder, "sessions"), kind: "folder", extension: ".jsonl" };
-    const watch = await watching(folder, { roots: () => [root] });
-    writeFileSync(path.join(folder, "sessions/a.jsonl"), "{}");
-    await expect.poll(() => watch.runs, patience).toEqual(["watch"]);
-  });
 });
 
 describe("no run follows", () => {
@@ -178,23 +170,6 @@ describe("no run follows", () => {
     expect(watch.runs).toEqual([]);
     writeFileSync(path.join(workspace, "memory/a.md"), "changed");
     await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
-  });
-
-  test("where watching is not wanted", async () => {
-    const workspace = folderWith({ "memory/a.md": "a" });
-    const freshness = new Freshness({
-      settings: { watch: false, watchDebounceMs: 0, watchMaxFiles, intervalMinutes: 0 },
-      roots: () => expect.fail("nobody looks"),
-      notify: () => expect.fail("nothing is said"),
-    });
-    freshness.start({
-      changed: () => expect.fail("nothing is seen"),
-      run: async () => expect.fail("nothing is run"),
-    });
-    freshness.refresh();
-    writeFileSync(path.join(workspace, "memory/a.md"), "changed");
-    expect(freshness.watching()).toEqual({ mode: "off", reason: "sync.watch is false" });
-    await freshness.close();
   });
 });
 

@@ -161,17 +161,6 @@ test("a thread that ends turns watching off", async () => {
   expect(watch.state().reason).toBe("files cannot be watched: the thread that watches has ended with code 7");
 });
 
-test("a root that appears is watched at once, with nobody asking", async () => {
-  const workspace = folderWith({ "MEMORY.md": "m" });
-  const { watch, events } = watching(workspace);
-  await eventually(() => watch.state().mode === "folders", "it is on");
-  expect(watch.state().folders).toBe(0);
-  const before = events();
-  mkdirSync(path.join(workspace, "memory"));
-  await eventually(() => watch.state().folders === 1, "the root is watched");
-  expect(events()).toBeGreaterThan(before);
-});
-
 describe("more files and folders than are allowed", () => {
   test("turn watching off, and the reason names the setting", async () => {
     const workspace = folderWith();

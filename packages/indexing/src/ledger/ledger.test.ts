@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { FileRecord, IndexedFile } from "../index-records.ts";
 import type { VectorSpace } from "../chunk-store.ts";
 import type { OpenedStore } from "./database-store.ts";
-import type { Pieces } from "./thread/remote.ts";
-import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "./test/ledgers.ts";
+import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath } from "./test/ledgers.ts";
 
 const [one, two] = [spaceOf("one"), spaceOf("two")];
 const both = ["memory", "sessions"];
@@ -46,13 +45,6 @@ function live(ledger: OpenedStore): void {
   ledger.replaceFiles([fileOf("a.md", []), fileOf("c.jsonl", texts.slice(4), "sessions")]);
   ledger.removeFiles(filler);
   embed(ledger, one, ...texts.slice(4));
-}
-
-async function answerOf<Answer>(pieces: Pieces<Answer>): Promise<Answer> {
-  for (;;) {
-    const { done, value } = await pieces.next();
-    if (done === true) return value;
-  }
 }
 
 function contentOf(ledger: OpenedStore): unknown {
@@ -149,25 +141,6 @@ const files: Promises = {
 };
 
 const builds: Promises = {
-  "the files of a build are replaced, touched, removed and given tails, and nothing of it is seen before"(ledger) {
-    ledger.replaceFiles([fileOf("old.md", ["old"])]);
-    const next = build(
-      ledger,
-      "one",
-      fileOf("r.md", ["gone"]),
-      fileOf("x.md", ["gone"]),
-      fileOf("t.md", ["t 1", "gone"]),
-    );
-    const tail = fileOf("t.md", ["t 1", "t 2"]).chunks.slice(1);
-    ledger.replaceFiles([fileOf("r.md", ["r"]), { ...factsOf("t.md"), fromLine: 2, chunks: tail }], next);
-    const touched = factsOf("t.md", { cursor: "9", mtimeMs: 5.5 });
-    ledger.touchFiles([touched, factsOf("ghost.md")], next);
-    ledger.removeFiles([fileOf("x.md", [])], next);
-    expect(ledger.listFiles().map(({ path }) => path)).toEqual(["old.md"]);
-    ledger.finishBuild();
-    expect(ledger.listFiles()).toMatchObject([{ path: "r.md" }, touched]);
-    expect(ledger.listChunks({ sources: both, withText: true }).map(({ text }) => text)).toEqual(["r", "t 1", "t 2"]);
-  },
   "stats say which build answers and how far the next one is"(ledger) {
     const first = ledger.stats().generation;
     expect(first?.next).toBeUndefined();
@@ -189,14 +162,6 @@ const builds: Promises = {
     expect([pending(ledger, one), ledger.spaceStats(one).nextPending]).toEqual([["1", "2", "4"], 3]);
     ledger.abandonBuild();
     expect([pending(ledger, one), ledger.spaceStats(one).nextPending]).toEqual([["1", "2"], undefined]);
-  },
-  "a build of the same texts needs no new vector"(ledger) {
-    ledger.replaceFiles([fileOf("a.md", ["1", "2"]), fileOf("b.md", ["3"])]);
-    embed(ledger, one, "1", "2", "3");
-    build(ledger, "one", fileOf("a.md", ["1"]), fileOf("moved.md", ["2", "3"]));
-    expect([pending(ledger, one), ledger.spaceStats(one).nextPending]).toEqual([[], 0]);
-    ledger.finishBuild();
-    expect(ledger.spaceStats(one)).toEqual({ embedded: 3, pending: 0, quarantined: 0 });
   },
   "a refused text stays refused over a build, and is forgotten with the build that alone had it"(ledger) {
     ledger.replaceFiles([fileOf("a.md", ["1", "2"])]);
@@ -234,28 +199,6 @@ const vectors: Promises = {
     embed(ledger, one, "2");
     expect(ledger.spaceStats(one), "chunks that have a vector, not vectors").toMatchObject({ embedded: 4, pending: 0 });
   },
-  "a text that stays, is renamed or moved to another source needs no new vector"(ledger) {
-    ledger.replaceFiles([fileOf("a.md", ["1", "2"]), fileOf("b.md", ["3"])]);
-    embed(ledger, one, "1", "2", "3");
-    ledger.replaceFiles([fileOf("renamed.md", ["1", "4"])]);
-    ledger.removeFiles([fileOf("a.md", []), fileOf("b.md", [])]);
-    ledger.replaceFiles([fileOf("b.jsonl", ["3"], "sessions")]);
-    const tail = fileOf("b.jsonl", ["3", "5"]).chunks.slice(1);
-    ledger.replaceFiles([{ ...fileOf("b.jsonl", [], "sessions"), fromLine: 2, chunks: tail }]);
-    expect(pending(ledger, one)).toEqual(["4", "5"]);
-  },
-  "every call works in a space that is not in use"(ledger) {
-    ledger.replaceFiles([fileOf("a.md", ["1", "2"])]);
-    ledger.releaseQuarantine(one);
-    expect([ledger.knownVectors(one, [sha256("1")]), ledger.quarantined(one, 5), ledger.spaces()]).toEqual([
-      [],
-      [],
-      [],
-    ]);
-    expect(ledger.spaceStats(one)).toEqual({ embedded: 0, pending: 2, quarantined: 0 });
-    embed(ledger, one, "1", "2");
-    expect(pending(ledger, one)).toEqual([]);
-  },
   "of many hashes those are known that have a vector in the space"(ledger) {
     const many = Array.from({ length: 700 }, (_, index) => String(index));
     const known = many.filter((_, index) => index % 3 === 0);
@@ -264,18 +207,6 @@ const vectors: Promises = {
     const hashes = many.map(sha256);
     expect(ledger.knownVectors(one, hashes)).toEqual(known.map(sha256));
     expect([ledger.knownVectors(two, hashes), ledger.knownVectors(one, [])]).toEqual([[sha256("1")], []]);
-  },
-  "spaces are listed with their vectors, the one that was written to last first, also after a reopen"(ledger, reopen) {
-    const three = { ...one, providerKey: "task: 任务", dimensions: 5 };
-    embed(ledger, one, "1", "2");
-    embed(ledger, two, "1");
-    embed(ledger, three, "1");
-    ledger.useSpace({ ...one, model: "only looked at" });
-    const listed = [three, two, one].map((space) => ({ space, vectors: space === one ? 2 : 1 }));
-    expect(ledger.spaces()).toEqual(listed);
-    embed(ledger, two, "1");
-    ledger.useSpace(one);
-    expect(reopen().spaces()).toEqual([listed[1], listed[0], listed[2]]);
   },
   "with a scope, chunks are counted within it"(ledger) {
     ledger.replaceFiles([
@@ -291,14 +222,6 @@ const vectors: Promises = {
     expect(within).toEqual({ embedded: 1, pending: 2, quarantined: 1 });
     expect(ledger.spaceStats(one, { sources: both, scope })).toMatchObject({ embedded: 2, pending: 3 });
   },
-  "the vector of a text is that of its own space"(ledger) {
-    live(ledger);
-    ledger.putVectors(two, [{ hash: sha256("number 7"), vector: vectorOf("another") }]);
-    expect(ledger.vectorOf(one, sha256("number 7"))).toEqual(vectorOf("number 7"));
-    expect(ledger.vectorOf(two, sha256("number 7"))).toEqual(vectorOf("another"));
-    expect(ledger.vectorOf(two, sha256("number 8"))).toBeUndefined();
-    expect(ledger.vectorOf(spaceOf("unknown"), sha256("number 7"))).toBeUndefined();
-  },
 };
 
 const quarantine: Promises = {
@@ -313,15 +236,6 @@ const quarantine: Promises = {
       { ...chunk, path: "b.md", startLine: 2, endLine: 2 },
     ]);
     expect(again.quarantined(one, 1)).toHaveLength(1);
-  },
-  "refused chunks come in the order of their paths and lines"(ledger) {
-    ledger.replaceFiles([fileOf("b.md", texts), fileOf("a.md", texts.slice(3)), fileOf("c.md", texts.slice(9))]);
-    ledger.quarantine(
-      one,
-      texts.toReversed().map((text) => ({ hash: sha256(text), reason: "no" })),
-    );
-    const lines = (path: string, count: number): string[] => texts.slice(0, count).map((_, at) => `${path}:${at + 1}`);
-    expect(places(ledger)).toEqual([...lines("a.md", 7), ...lines("b.md", 10), "c.md:1"]);
   },
   "it is of one space alone, and ends with a vector or when it is released there"(ledger) {
     refuseOne(ledger);
@@ -360,20 +274,6 @@ const quarantine: Promises = {
 };
 
 const upkeep: Promises = {
-  async "a sound ledger passes its check, is not repaired, and has the same content after each"(ledger) {
-    expect((await answerOf(ledger.check())).filter(({ ok }) => !ok)).toEqual([]);
-    live(ledger);
-    build(ledger, "one", fileOf("d.md", ["next"]));
-    const before = contentOf(ledger);
-    const findings = [...(await answerOf(ledger.check())), ...(await answerOf(ledger.repair()))];
-    expect(findings.length).toBeGreaterThan(6);
-    for (const finding of findings) expect(finding).toEqual({ name: finding.name, ok: true, message: finding.message });
-    const { beforeBytes, afterBytes } = await answerOf(ledger.compact());
-    expect(afterBytes).toBeLessThanOrEqual(beforeBytes);
-    expect(contentOf(ledger)).toEqual(before);
-    ledger.finishBuild();
-    expect((await answerOf(ledger.check())).every(({ ok }) => ok)).toBe(true);
-  },
   "a sample is of chunks that are there, each once, and another one each time"(ledger) {
     expect(ledger.sample(5)).toEqual([]);
     live(ledger);
@@ -391,14 +291,6 @@ const upkeep: Promises = {
       for (const { text } of few) seen.add(text);
     }
     expect([...seen].toSorted()).toEqual(texts);
-  },
-  async "tables are listed with their bytes, the largest first, each once"(ledger) {
-    live(ledger);
-    const tables = await answerOf(ledger.tables());
-    const bytes = tables.map((table) => table.bytes);
-    expect(bytes).toEqual(bytes.toSorted((left, right) => right - left));
-    expect(new Set(tables.map(({ name }) => name)).size).toBe(tables.length);
-    expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["chunks", "files", "vectors"]));
   },
 };
 

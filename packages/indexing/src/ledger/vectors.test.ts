@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { OpenedStore } from "./database-store.ts";
 import { edit, embed, fileOf, openHere, sha256, spaceOf, tempPath, vectorOf } from "./test/ledgers.ts";
-import { wordVector } from "./map-passages.ts";
 import type { StoredFile } from "../chunk-store.ts";
 
 import data from "./test/vectors.json" with { type: "json" };
@@ -280,16 +279,4 @@ describe("a sample of vectors", () => {
     expect(store.sampleVectors(space, 10)).toEqual([]);
     store.close();
   });
-});
-
-test("texts with the same words have near vectors, others have not, and no word is no direction", () => {
-  const cosine = (a: string, b: string): number => {
-    const [left, right] = [wordVector(a), wordVector(b)];
-    return left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
-  };
-  const boiler = "The boiler in the cellar is serviced each autumn.";
-  expect(cosine(boiler, "Each autumn the boiler of the cellar needs its service.")).toBeGreaterThan(0.4);
-  expect(Math.abs(cosine(boiler, "Bread dough rests overnight under cloth"))).toBeLessThan(0.35);
-  expect(cosine("厨房的水龙头漏水", "水龙头在厨房漏水了")).toBeGreaterThan(0.4);
-  expect([...wordVector("… !")].every((value) => value === 0)).toBe(true);
 });

@@ -20,7 +20,6 @@ import { notesHold, readChunks, recipeOf } from "./read-note.ts";
 import { type FileContent, readSettled } from "./open-file.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
-import { queryTerms } from "../text/query-terms.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { privateKeyBlock, secretExamples } from "../../test/support/secret-examples.ts";
@@ -195,16 +194,6 @@ describe("secrets in a file", () => {
     for (const chunk of chunks)
       for (const [index, text] of chunk.text.split("\n").entries())
         expect(text.split(/[:[]/)[0]).toBe(beginning(lines[chunk.startLine - 1 + index]));
-  });
-
-  test("stand there by their names", async () => {
-    const chunks = (await read(prepared(`# Bot\n\nkey: ${secretExamples[0]?.secret}`)))?.changed?.chunks;
-    expect(chunks).toMatchObject([{ text: "# Bot\n\nkey: [redacted: Anthropic key]" }]);
-    expect(chunks?.[0]?.terms.split(" ")).toEqual(
-      expect.arrayContaining(queryTerms("Anthropic key").map(({ term }) => term)),
-    );
-    const below = (await read(prepared([heading, "word ".repeat(700), "last"].join("\n"))))?.changed?.chunks ?? [];
-    expect(below.at(-1)?.context).toBe("The key [redacted: Anthropic key]");
   });
 
   test("are taken out of an index that was made without", async () => {

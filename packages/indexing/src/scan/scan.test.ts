@@ -19,7 +19,6 @@ import { scanMemory, type ScanResult } from "./scan.ts";
 import type { Workspace } from "./memory-roots.ts";
 import { createSessionSource } from "../sources/sessions.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
-import oddNames from "../../test/support/odd-names.json" with { type: "json" };
 import tables from "./test/paths.json" with { type: "json" };
 
 type ExtraPaths = Workspace["settings"]["extraPaths"];
@@ -170,13 +169,6 @@ describe("a scan", () => {
     expect(places(result)["memory.md"]).toBe(readdirSync(workspace).length === 2 ? "MEMORY.md is used" : undefined);
   });
 
-  test.skipIf(isWindows)("takes files with odd names", async () => {
-    const files = oddNames.flatMap((name) => [`memory/${name}`, `memory/folder ${name.slice(0, 100)}/${name}`]);
-    const result = await scan(folderWith(Object.fromEntries(files.map((file) => [file, "odd"]))));
-    expect(paths(result)).toEqual(files.toSorted());
-    expect(result.failed).toEqual([]);
-  });
-
   test.runIf(process.platform === "linux")("reports files and folders whose names are no UTF-8", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const named = (...parts: (string | number[])[]): Buffer =>
@@ -226,13 +218,6 @@ describe("a scan", () => {
     expect(MemoryError.is(error, "WORKSPACE")).toBe(true);
     expect((error as Error).message).toContain(workspace);
     expect((error as Error).message).toContain("memslot init");
-  });
-
-  test("that is aborted stops", async () => {
-    const workspaceDir = folderWith({ "memory/a.md": "a" });
-    const settings = { extraPaths: [], notes: "agent" } as const;
-    const scanning = scanMemory({ workspaceDir, settings }, AbortSignal.abort());
-    await expect(scanning).rejects.toMatchObject({ name: "AbortError" });
   });
 
   test("lets the event loop go on while many files are listed", async () => {
