@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fileOf, find, open, tempPath, runChild, expectIntegrity } from "./test/stores.ts";
+import { fileOf, find, open, openWith, tempPath, runChild, expectIntegrity } from "./test/stores.ts";
 
 test("processes that write at the same time wait for each other, from the making of the file on", async () => {
   const path = await tempPath();
@@ -20,9 +20,7 @@ test("processes that write at the same time wait for each other, from the making
 });
 
 test("two stores on one file in one process do not loosen each other's locks", async () => {
-  const path = await tempPath();
-  const first = await open(path);
-  await first.replaceFiles([fileOf("a.md", ["first"])]);
+  const { path, store: first } = await openWith([fileOf("a.md", ["first"])]);
   const second = await open(path);
   await second.close();
   // A process that believes itself the last one would take the log along with it.

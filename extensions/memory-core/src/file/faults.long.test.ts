@@ -29,6 +29,7 @@ import {
   find,
   near,
   open,
+  openWith,
   spaceOf,
   tempPath,
   vectorOf,
@@ -297,8 +298,7 @@ test("without FTS5 the vector leg works alone, and words are made from the texts
     chunkCount: 1,
     documentFrequencies: [0],
   });
-  await store.useSpace(spaceOf("m"));
-  await embedAll(store, spaceOf("m"));
+  await embedAll(store, spaceOf("m"), { use: true });
   expect(await near(store, spaceOf("m"), "word pear")).toEqual(["word pear"]);
   await store.close();
 
@@ -323,9 +323,7 @@ test("without FTS5 the vector leg works alone, and words are made from the texts
 
 test("a new file is for its owner alone, and so is a folder that is made for it", async (context) => {
   if (process.platform === "win32") return context.skip("permissions are of another kind there");
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["word"])]);
   const modes = ["", "-wal", "-shm"].map((suffix) => statSync(path + suffix).mode & 0o777);
   expect(modes).toEqual([0o600, 0o600, 0o600]);
   expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
@@ -334,8 +332,7 @@ test("a new file is for its owner alone, and so is a folder that is made for it"
 });
 
 test("a vector of the wrong kind is refused with INVALID_ARGUMENT and harms nothing", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["one"])]);
+  const { store } = await openWith([fileOf("a.md", ["one"])]);
   const hash = fileOf("a.md", ["one"]).chunks[0]?.hash ?? "";
   const space = spaceOf("m");
   const wrong = [vectorOf("one", 7), new Float32Array(8), new Float32Array(8).fill(Number.NaN)];

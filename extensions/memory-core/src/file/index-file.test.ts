@@ -8,6 +8,7 @@ import {
   fileOf,
   find,
   open,
+  openWith,
   tempPath,
   embedAll,
   near,
@@ -26,9 +27,7 @@ function recorded(path: string): unknown {
 }
 
 test("an index that was made for another agent is not used: not a word of it is found, and one line says why", async () => {
-  const path = await tempPath();
-  const store = await open(path, { owner: ownerOf("alice") });
-  await store.replaceFiles([fileOf("a.md", ["canary"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["canary"])], { owner: ownerOf("alice") });
   await store.close();
   const before = readFileSync(path);
 
@@ -48,9 +47,7 @@ test("an index that was made for another agent is not used: not a word of it is 
 });
 
 test("a workspace that was moved keeps its index", async () => {
-  const path = await tempPath();
-  const store = await open(path, { owner: ownerOf("alice") });
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["word"])], { owner: ownerOf("alice") });
   await store.close();
   expect(recorded(path)).toEqual(ownerOf("alice"));
   const moved = await open(path, { owner: ownerOf("alice", "/elsewhere") });
@@ -75,9 +72,7 @@ test("of two agents that make the same file at once one gets it", async () => {
 });
 
 test("an index that does not say whose it is any more is made anew", async () => {
-  const path = await tempPath();
-  const store = await open(path, { owner: ownerOf("alice") });
-  await store.replaceFiles([fileOf("a.md", ["canary"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["canary"])], { owner: ownerOf("alice") });
   await store.close();
   edit(path, (db) => db.exec("UPDATE meta SET value = '{' WHERE key = 'owner'"));
   const other = await open(path, { owner: ownerOf("bob") });
@@ -140,9 +135,7 @@ const space = spaceOf("m");
 
 test("an index that is deleted while it is open is made anew by the next call that asks what is in it", async () => {
   for (const suffixes of [[""], ["", "-wal", "-shm"], ["-wal", "-shm", ""]]) {
-    const path = await tempPath();
-    const store = await open(path);
-    await store.replaceFiles([fileOf("a.md", ["old word"])]);
+    const { path, store } = await openWith([fileOf("a.md", ["old word"])]);
     const revision = await store.revision?.();
     for (const suffix of suffixes) await rm(path + suffix);
     expect(await find(store, "word"), "a search answers from what it has").toEqual(["old word"]);
@@ -174,9 +167,7 @@ test("a whole state folder that is deleted comes back with the next write", asyn
 });
 
 test("what another process has made in place of a deleted index is used by the one that still had the old one", async () => {
-  const path = await tempPath();
-  const running = await open(path);
-  await running.replaceFiles([fileOf("old.md", ["word old"])]);
+  const { path, store: running } = await openWith([fileOf("old.md", ["word old"])]);
   await rm(path);
   expect(existsSync(`${path}-shm`)).toBe(true);
   const child = runChild(["write-files", path, "new", "2"]);
@@ -196,9 +187,7 @@ test("what another process has made in place of a deleted index is used by the o
 });
 
 test("a foreign file that is put in place of the open index is not touched", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["word"])]);
   for (const suffix of ["", "-wal", "-shm"]) await rm(path + suffix);
   await writeFile(path, "# My notes\n");
   await store.replaceFiles([fileOf("b.md", ["other"])]);
@@ -209,9 +198,7 @@ test("a foreign file that is put in place of the open index is not touched", asy
 });
 
 test("a build that was begun in a file that is gone says so, and can be begun again", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["word"])]);
   const build = await store.startBuild("v2");
   await build.replaceFiles([fileOf("a.md", ["next"])]);
   for (const suffix of ["", "-wal", "-shm"]) await rm(path + suffix);

@@ -14,6 +14,7 @@ import {
   find,
   near,
   open,
+  openWith,
   pendingTexts,
   sha256,
   spaceOf,
@@ -170,7 +171,6 @@ test("deleting the old build does not wait for another process that writes, and 
   }
   while (await store.tidy());
   expect(leftIn(path)).toEqual({ generations: 1, words: 1, vectors: 0, files: 0, chunks: 0 });
-  store.close();
 });
 
 test("codes are dropped with their build by whoever tidies, whatever compares vectors there", async () => {
@@ -186,15 +186,11 @@ test("codes are dropped with their build by whoever tidies, whatever compares ve
   expect(leftIn(path)).toMatchObject({ generations: 2, vectors: 1 });
   while (await without.tidy());
   expect(leftIn(path)).toEqual({ generations: 1, words: 1, vectors: 0, files: 1, chunks: 1 });
-  without.close();
 });
 
 test("vectors are laid out while the build is made, so that the first search after it takes over finds them there", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
+  const { path, store } = await openWith([fileOf("a.md", ["one", "two"])]);
+  await embedAll(store, space, { use: true });
   const table = await store.startBuild("two");
   await table.replaceFiles([fileOf("a.md", ["two", "three"]), fileOf("b.md", ["four"], "sessions")]);
   expect(await pendingTexts(store, space)).toEqual(["four", "three"]);
@@ -231,13 +227,10 @@ test("vectors of both builds are kept, those of the old one leave when it is gon
   while (await store.tidy());
   put("nobody's");
   expect([known("old 1", "old 2"), known("new 1", "new 2"), known("nobody's")]).toEqual([0, 2, 0]);
-  store.close();
 });
 
 test("a search that fails leaves nothing behind that the next one stumbles over", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const { store } = await openWith([fileOf("a.md", ["word"])]);
   // Breaks within the transaction in which the first search has made its own tables.
   const wrong = { terms: words("word"), sources: ["memory"], limit: {} as number };
   await expect(store.searchKeyword(wrong)).rejects.toThrow(/bind/u);

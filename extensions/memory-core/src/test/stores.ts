@@ -46,13 +46,31 @@ export async function open(
   return store;
 }
 
+/** A store that holds these files, at a path of its own. */
+export async function openWith(
+  files: readonly IndexedFile[],
+  given: Parameters<typeof open>[1] = {},
+): Promise<{ path: string; store: SqliteIndex }> {
+  const path = await tempPath();
+  const store = await open(path, given);
+  await store.replaceFiles(files);
+  return { path, store };
+}
+
 export type StoreHere = OpenedStore & {
   searchKeyword(query: KeywordQuery): IndexKeywordAnswer;
   searchVector(query: VectorQuery): IndexVectorAnswer;
 };
 
-/** The store on this thread, so that nothing happens between two calls. */
-export function openHere(
+/** The store on this thread, so that nothing happens between two calls. Closed when the test has ended. */
+export function openHere(...given: Parameters<typeof openInProcess>): StoreHere {
+  const store = openInProcess(...given);
+  afterwards(() => store.close());
+  return store;
+}
+
+/** The same for a process without tests. */
+export function openInProcess(
   path: string,
   {
     enabled = true,
@@ -113,8 +131,13 @@ export function vectorOf(text: string, dimensions = 8): Float32Array {
 /** A vector search where nothing has a vector: what compares vectors is loaded by it. */
 export const anyVector: VectorQuery = { space: spaceOf("none"), vector: vectorOf("none"), sources: [], limit: 1 };
 
-/** Gives every pending chunk the vector of its text, and says how many there were. */
-export async function embedAll(store: NoteIndex, space: VectorSpace): Promise<number> {
+/** Gives every pending chunk the vector of its text; returns their number. `use`: announces searches there first. */
+export async function embedAll(
+  store: NoteIndex,
+  space: VectorSpace,
+  { use = false }: { use?: boolean } = {},
+): Promise<number> {
+  if (use) await store.useSpace(space);
   const pending = await store.pendingVectors(space, 100_000);
   await store.putVectors(
     space,
@@ -166,9 +189,7 @@ export function expectIntegrity(path: string): void {
 
 /** An index that holds these files, closed. */
 export async function indexWith(...files: IndexedFile[]): Promise<string> {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles(files);
+  const { path, store } = await openWith(files);
   await store.close();
   return path;
 }
@@ -211,8 +232,7 @@ export const notes: readonly IndexedFile[] = Array.from({ length: 36 }, (_, inde
 
 export async function fill(store: NoteIndex): Promise<void> {
   await store.replaceFiles(notes);
-  await store.useSpace(editedSpace);
-  await embedAll(store, editedSpace);
+  await embedAll(store, editedSpace, { use: true });
 }
 
 export async function faultsOf(store: NoteIndex): Promise<unknown[]> {

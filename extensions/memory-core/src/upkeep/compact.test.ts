@@ -12,6 +12,7 @@ import {
   find,
   near,
   open,
+  openWith,
   tempPath,
   runChild,
   spaceOf,
@@ -58,9 +59,7 @@ test("of the vectors of old texts those go that were used longest ago, and none 
 });
 
 test("what deleted notes have left is given back piece by piece, without being asked for", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles(large);
+  const { path, store } = await openWith(large);
   const full = bytesOf(path);
   expect(full).toBeGreaterThan(6_000_000);
   await store.removeFiles(large.slice(10));

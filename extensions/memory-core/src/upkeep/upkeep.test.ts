@@ -37,8 +37,7 @@ const notes = Array.from({ length: 40 }, (_, file) =>
 async function filled(path: string): Promise<SqliteIndex> {
   const store = await open(path);
   await store.replaceFiles(notes);
-  await store.useSpace(space);
-  await embedAll(store, space);
+  await embedAll(store, space, { use: true });
   return store;
 }
 
@@ -103,8 +102,6 @@ test.each([false, true])(
     while ((await repair.next()).done !== true);
     const rows = (word: string) => here.searchKeyword({ terms: words(word), sources: ["memory"], limit: 9 }).rows;
     expect([rows("number0"), rows("number39")].map(({ length }) => length)).toEqual([3, 3]);
-    here.close();
-    other.close();
   },
 );
 

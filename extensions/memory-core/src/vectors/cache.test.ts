@@ -6,6 +6,7 @@ import {
   fileOf,
   near,
   open,
+  openWith,
   pendingTexts,
   sha256,
   spaceOf,
@@ -52,9 +53,7 @@ test("what was used longest ago leaves the cache first; going and coming back ar
 });
 
 test("a use counts in every space that has the vector", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  const { path, store } = await openWith([fileOf("a.md", ["one", "two"])]);
   await embedAll(store, space);
   await embedAll(store, other);
   edit(path, (db) => db.exec("UPDATE embedding_cache SET used_at = 5"));
@@ -83,9 +82,7 @@ test("renaming and moving a file and undoing an edit ask for no vector, with no 
 test.each([["useSpace"], ["searchVector"]])(
   "without a cache, a space that answers (%s) keeps its vectors while another one is being filled",
   async (call) => {
-    const path = await tempPath();
-    const before = await open(path, { cacheMaxEntries: 0 });
-    await before.replaceFiles([fileOf("a.md", texts("text", 40))]);
+    const { path, store: before } = await openWith([fileOf("a.md", texts("text", 40))], { cacheMaxEntries: 0 });
     await embedAll(before, space);
     await before.close();
     const store = await open(path, { cacheMaxEntries: 0 });
@@ -107,9 +104,7 @@ test.each([["useSpace"], ["searchVector"]])(
 );
 
 test("vectors of a space that this process does not use leave in the order of their last use, live or not", async () => {
-  const path = await tempPath();
-  const before = await open(path);
-  await before.replaceFiles([fileOf("a.md", texts("text", 10))]);
+  const { path, store: before } = await openWith([fileOf("a.md", texts("text", 10))]);
   await embedAll(before, space);
   await before.replaceFiles([fileOf("a.md", texts("text", 4))]);
   await before.close();
@@ -123,12 +118,9 @@ test("vectors of a space that this process does not use leave in the order of th
 });
 
 test("a space that loses vectors to another process still gives all that it has left", async () => {
-  const path = await tempPath();
-  const first = await open(path, { cacheMaxEntries: 420 });
-  await first.replaceFiles([fileOf("a.md", texts("text", 400))]);
+  const { path, store: first } = await openWith([fileOf("a.md", texts("text", 400))], { cacheMaxEntries: 420 });
   const second = await open(path);
-  await second.useSpace(other);
-  await embedAll(second, other);
+  await embedAll(second, other, { use: true });
   expect(await near(second, other, "text 5", 1)).toEqual(["text 5"]);
   await embedAll(first, space);
   expect(await first.spaceStats(space)).toEqual({ embedded: 400, pending: 0, quarantined: 0 });
@@ -142,9 +134,7 @@ test("a space that loses vectors to another process still gives all that it has 
 });
 
 test("a process that uses no space deletes no vector, however many there are too much", async () => {
-  const path = await tempPath();
-  const before = await open(path);
-  await before.replaceFiles([fileOf("a.md", texts("text", 10))]);
+  const { path, store: before } = await openWith([fileOf("a.md", texts("text", 10))]);
   await embedAll(before, space);
   await before.close();
   const store = await open(path, { cacheMaxEntries: 0 });

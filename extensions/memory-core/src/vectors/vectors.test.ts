@@ -9,6 +9,7 @@ import {
   fileOf,
   near,
   open,
+  openWith,
   spaceOf,
   tempPath,
   vectorOf,
@@ -26,8 +27,7 @@ function vectorCount(path: string): number {
 }
 
 test("what compares vectors is loaded when a space is used or searched, not before", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["word"])]);
+  const { store } = await openWith([fileOf("a.md", ["word"])]);
   await embedAll(store, space);
   await store.spaceStats(space);
   expect(store.health().vector).toStrictEqual({ enabled: true });
@@ -44,11 +44,8 @@ test("what compares vectors is loaded when a space is used or searched, not befo
 });
 
 test("an index whose vectors are laid out is recorded when nothing is asked of it", async () => {
-  const path = await tempPath();
-  const store = await open(path);
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
+  const { path, store } = await openWith([fileOf("a.md", ["one", "two"])]);
+  await embedAll(store, space, { use: true });
   const isRecorded = (): boolean => existsSync(`${path}-sum`);
   await eventually(isRecorded, "the file is recorded");
   expect(isRecorded()).toBe(true);
@@ -58,19 +55,15 @@ test("switched off it is not loaded and nothing is said", async () => {
   const store = await open(await tempPath(), { vector: off });
   await store.searchVector(anyVector);
   await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
-  await store.useSpace(space);
-  await embedAll(store, space);
+  await embedAll(store, space, { use: true });
   expect(await near(store, space, "two", 1)).toEqual(["two"]);
   expect(store.health()).toMatchObject({ vector: { enabled: false }, notices: [] });
   expect(store.health().vector.available).toBeUndefined();
 });
 
 test("what a process that compares otherwise changes is right for one that has laid codes out", async () => {
-  const path = await tempPath();
-  const withCodes = await open(path);
-  await withCodes.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
-  await withCodes.useSpace(space);
-  await embedAll(withCodes, space);
+  const { path, store: withCodes } = await openWith([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
+  await embedAll(withCodes, space, { use: true });
   const without = await open(path, { vector: off });
   await without.removeFiles([{ path: "b.md", source: "memory" }]);
   await without.replaceFiles([fileOf("c.md", ["four", "five"])]);
@@ -81,11 +74,8 @@ test("what a process that compares otherwise changes is right for one that has l
 });
 
 test("a process that changes files and searches nothing keeps the codes in step", async () => {
-  const path = await tempPath();
-  const first = await open(path);
-  await first.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
-  await first.useSpace(space);
-  await embedAll(first, space);
+  const { path, store: first } = await openWith([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
+  await embedAll(first, space, { use: true });
   await first.close();
   const second = await open(path);
   await second.removeFiles([{ path: "b.md", source: "memory" }]);
@@ -101,8 +91,7 @@ test("a process that changes files and searches nothing keeps the codes in step"
 });
 
 test("vectors are handed over as copies: the caller's stay as they are, parts of a larger buffer too", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  const { store } = await openWith([fileOf("a.md", ["one", "two"])]);
   await store.useSpace(space);
   const large = new Float32Array(1000).fill(7);
   const pending = await store.pendingVectors(space, 5);
@@ -132,11 +121,8 @@ function laidOut(path: string): unknown {
 }
 
 test("two processes that use different spaces never meet each other's vectors", async () => {
-  const path = await tempPath();
-  const one = await open(path);
-  await one.replaceFiles([fileOf("a.md", texts(400))]);
-  await one.useSpace(first);
-  await embedAll(one, first);
+  const { path, store: one } = await openWith([fileOf("a.md", texts(400))]);
+  await embedAll(one, first, { use: true });
   const two = await open(path);
   await two.useSpace(second);
   expect(await near(two, second, "text 1", 5)).toEqual([]);
@@ -185,8 +171,6 @@ test("a vector that another store in the file has put in is found by the fast la
   other.putVectors(space, [{ hash: sha256("late"), vector: vectorOf("late") }]);
   const query = { space, vector: vectorOf("late"), sources: ["memory"], limit: 1 };
   expect(store.searchVector(query).rows).toMatchObject([{ text: "late", path: "a.md" }]);
-  other.close();
-  store.close();
 });
 
 test("words of another store are not found, and its files are no damage", async () => {
@@ -200,6 +184,4 @@ test("words of another store are not found, and its files are no damage", async 
   const query = { terms: words("word"), sources: ["memory"], limit: 9 };
   expect(store.searchKeyword(query).rows.map(({ path: name }) => name)).toEqual(["a.md"]);
   expect(store.searchKeyword(query).chunkCount).toBe(1);
-  other.close();
-  store.close();
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { edit, fileOf, find, open, sha256, tempPath, words } from "../test/stores.ts";
+import { edit, fileOf, find, open, openWith, sha256, tempPath, words } from "../test/stores.ts";
 
 /** Words that a tokenizer might cut or fold, and pieces that might mean something to a query language. */
 const odd = JSON.parse(readFileSync(new URL("../test/odd-words.json", import.meta.url), "utf8")) as {
@@ -26,8 +26,7 @@ test("every word survives whole: the index knows it, and nothing but it, and fin
 });
 
 test("capital letters from A to Z are the same as small ones, in the index and in the query", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles([fileOf("a.md", ["QX-7919", "Äpfel"])]);
+  const { store } = await openWith([fileOf("a.md", ["QX-7919", "Äpfel"])]);
   for (const word of ["QX-7919", "qx-7919", "Qx-7919"]) expect(await find(store, word)).toEqual(["QX-7919"]);
   expect([await find(store, "ÄPFEL"), await find(store, "äpfel")]).toEqual([["Äpfel"], []]);
 });
@@ -43,8 +42,9 @@ test("random strings as words of a chunk are kept, and found wherever they hold 
 });
 
 test("equal scores come in the order of their ids, every time", async () => {
-  const store = await open(await tempPath());
-  await store.replaceFiles(Array.from({ length: 30 }, (_, index) => fileOf(`${index}.md`, ["same words here"])));
+  const { store } = await openWith(
+    Array.from({ length: 30 }, (_, index) => fileOf(`${index}.md`, ["same words here"])),
+  );
   const { rows } = await store.searchKeyword({ terms: words("same"), sources: ["memory"], limit: 12 });
   const ids = rows.map((row) => Number(row.id));
   expect(ids).toEqual(ids.toSorted((left, right) => left - right));

@@ -95,11 +95,11 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
   },
   /** Puts in, replaces and takes out chunks with vectors as fast as it can, without end: a seed. */
   async "write-vectors"() {
-    const { fileOf, openHere, spaceOf, vectorOf } = await import("../../src/test/stores.ts");
+    const { fileOf, openInProcess, spaceOf, vectorOf } = await import("../../src/test/stores.ts");
     const { randomFrom } = await import("./vectors.ts");
     const random = randomFrom(Number(rest[0]));
     const space = spaceOf("m", 16);
-    const store = openHere(path, { busyTimeoutMs: 30_000 });
+    const store = openInProcess(path, { busyTimeoutMs: 30_000 });
     store.useSpace(space);
     print("open");
     for (;;) {

@@ -121,8 +121,6 @@ describe("two stores in one file", () => {
       data.twoSamples,
     );
     expect(one.revision(), "what the other one writes changes nothing here").toBe(before);
-    one.close();
-    two.close();
   });
 
   test("vectors are for all of them, and only what a store lacks is pending in it", async () => {
@@ -133,8 +131,6 @@ describe("two stores in one file", () => {
     expect(two.pendingVectors(space, 9).map(({ text }) => text)).toEqual(["of two"]);
     expect(two.spaceStats(space)).toMatchObject({ embedded: 1, pending: 1 });
     expect(one.spaceStats(space)).toMatchObject({ embedded: 2, pending: 0 });
-    one.close();
-    two.close();
   });
 
   test("a vector stays while a chunk of any store has its text", async () => {
@@ -150,7 +146,6 @@ describe("two stores in one file", () => {
     small.putVectors(space, [{ hash: sha256("nobody's"), vector: vectorOf("x") }]);
     while (await small.tidy());
     expect(small.knownVectors(space, [sha256("shared"), sha256("nobody's")])).toEqual([sha256("shared")]);
-    small.close();
   });
 
   test("a rebuild of one leaves the other alone, with a build of its own of the same name", async () => {
@@ -176,7 +171,6 @@ describe("two stores in one file", () => {
     ).toEqual(["two"]);
     while (await two.tidy());
     expect(edit(path, (db) => db.prepare("SELECT count(*) FROM files").pluck().get())).toBe(2);
-    two.close();
   });
 
   test("a file whose builds nobody knows any more is not taken for that of a new store", async () => {
@@ -190,7 +184,6 @@ describe("two stores in one file", () => {
     expect(again.health().notices).toEqual([expect.stringMatching(/0 builds of it are marked/u)]);
     expect(again.listFiles()).toEqual([]);
     expect(again.knownVectors(space, [sha256("text")]), "vectors are taken along").toHaveLength(1);
-    again.close();
   });
 });
 
@@ -229,7 +222,6 @@ describe("a cache of vectors that is too large", () => {
     expect(store.pendingVectors(space, 5)).toEqual([]);
     const young = Array.from({ length: 1000 }, (_, index) => sha256(`gone 5 ${index}`));
     expect(store.knownVectors(space, young)).toHaveLength(700);
-    store.close();
   });
 
   test("in use, calls are answered before the rest of a surplus has gone", async () => {
@@ -283,7 +275,6 @@ describe("chunks that a store has found", () => {
     expect(store.rowsOf([found("a.md", "new", 1, 1)])).toEqual([]);
     store.finishBuild();
     expect(store.rowsOf([found("a.md", "new", 1, 1), found("a.md", "two", 2, 1)])).toMatchObject([{ text: "new" }]);
-    store.close();
   });
 
   test("two chunks that begin in one line are told apart by their hash", async () => {
@@ -292,6 +283,5 @@ describe("chunks that a store has found", () => {
     store.replaceFiles([{ ...file, chunks: file.chunks.map((chunk) => ({ ...chunk, startLine: 1, endLine: 1 })) }]);
     const found = { path: "a.md", source: "memory", startLine: 1, hash: sha256("second half"), score: 1 };
     expect(store.rowsOf([found])).toMatchObject([{ text: "second half" }]);
-    store.close();
   });
 });

@@ -45,7 +45,6 @@ describe("vectors that are owed", () => {
     expect(pay(store)).toBe(1);
     store.requestVectors(space);
     expect(store.unacknowledgedVectors(10), "noted before").toBeUndefined();
-    store.close();
   });
 
   test("a space that begins to be wanted owes what is there, of this store alone", async () => {
@@ -64,8 +63,6 @@ describe("vectors that are owed", () => {
     );
     expect(pay(first)).toBe(2);
     expect(unacknowledgedTexts(second, "shared")).toEqual(["shared"]);
-    first.close();
-    second.close();
   });
 
   test("a chunk that is written is owed its vector once more, also in a build", async () => {
@@ -83,7 +80,6 @@ describe("vectors that are owed", () => {
     expect(unacknowledgedTexts(store, "one", "new")).toEqual(["one", "new"]);
     store.abandonBuild();
     expect(unacknowledgedTexts(store, "one", "new"), "the text is in no build any more").toEqual(["one"]);
-    store.close();
   });
 
   test("what is gone, text or vector, is not owed any more", async () => {
@@ -101,7 +97,6 @@ describe("vectors that are owed", () => {
     expect(again.knownVectors(other, [sha256("one")]), "evicted: the space is in no use").toEqual([]);
     expect(again.unacknowledgedVectors(10)).toMatchObject({ space, entries: [{ hash: sha256("two") }] });
     expect(pay(again)).toBe(1);
-    again.close();
   });
 });
 
@@ -133,7 +128,6 @@ describe("vectors of another host", () => {
     store.quarantine(space, [{ hash: sha256("one"), reason: "refused again" }]);
     expect(store.quarantined(space, 9)).toEqual([]);
     expect(store.stats().cachedVectors).toBe(1);
-    store.close();
   });
 
   test("numbers take its place, and are owed", async () => {
@@ -155,7 +149,6 @@ describe("vectors of another host", () => {
     store.removeFiles([{ path: "c.md", source: "memory" }]);
     store.replaceFiles([fileOf("c.md", ["one"])]);
     expect(pending(store).toSorted()).toEqual(["one", "three"]);
-    store.close();
   });
 
   test("it is of this store alone: another one in the file has the text embedded for itself", async () => {
@@ -169,8 +162,6 @@ describe("vectors of another host", () => {
     second.replaceFiles([fileOf("z.md", ["one"])]);
     embed(second, space, "one");
     expect(store.vectorOf(space, sha256("one"))).toBeDefined();
-    store.close();
-    second.close();
   });
 });
 
@@ -206,7 +197,6 @@ describe("files compared with those of the store", () => {
     const after = store.revision();
     expect(store.reconcile([heldOf("same.md", ["same"])])).toEqual({ lost: [], unknown: [] });
     expect(store.revision(), "nothing has changed").toBe(after);
-    store.close();
   });
 
   test("a build is compared by its number, and the one that answers stays as it is", async () => {
@@ -219,7 +209,6 @@ describe("files compared with those of the store", () => {
     expect(store.listFiles()).toHaveLength(1);
     store.abandonBuild();
     expect(() => store.reconcile([], build)).toThrow(/start it again/u);
-    store.close();
   });
 
   test("vectors that the store has lost are owed again, those of another host are adopted", async () => {
@@ -243,7 +232,6 @@ describe("files compared with those of the store", () => {
         ?.entries.map(({ hash }) => hash)
         .toSorted(),
     ).toEqual(["one", "two"].map(sha256).toSorted());
-    store.close();
   });
 });
 
@@ -262,7 +250,6 @@ describe("a sample of vectors", () => {
     for (const { hash, text, vector } of sample)
       expect([hash, [...vector]]).toEqual([sha256(text), [...vectorOf(text)]]);
     expect(store.sampleVectors(space, 1000)).toHaveLength(texts.length);
-    store.close();
   });
 
   test("only what answers and has a vector of this space is in it", async () => {
@@ -277,6 +264,5 @@ describe("a sample of vectors", () => {
     expect(store.sampleVectors(spaceOf("other"), 10)).toEqual([]);
     store.removeFiles([fileOf("a.md", texts)]);
     expect(store.sampleVectors(space, 10)).toEqual([]);
-    store.close();
   });
 });

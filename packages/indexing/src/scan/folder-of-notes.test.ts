@@ -167,8 +167,6 @@ describe("a folder of notes", () => {
   });
 });
 
-describe("others who read along", () => {});
-
 describe("what is not searched", () => {
   const count = async (workspaceDir: string, notes: "auto" | "all"): Promise<number> =>
     (await createUnsearchedCounter({ workspaceDir, settings: { extraPaths: [], notes }, stateDir: "/x" })(never)).files;

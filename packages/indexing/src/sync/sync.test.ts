@@ -51,8 +51,6 @@ function written(store: FakeStore): string[] {
     .toSorted();
 }
 
-describe("what a sync does and reports", () => {});
-
 describe("what has changed", () => {
   test("shows in what the file system tells, also where size and modification time are the same", async () => {
     const workspace = folderWith({ "memory/a.md": "one" });
@@ -135,10 +133,6 @@ describe("a place that cannot be looked at", () => {
     expect(store.paths()).toEqual(["docs/sub/b.md", "memory/a.md"]);
   });
 });
-
-describe("progress", () => {});
-
-describe("an abort", () => {});
 
 describe("a store that fails", () => {
   test.each(["listFiles", "replaceFiles", "touchFiles", "removeFiles"] as const)(

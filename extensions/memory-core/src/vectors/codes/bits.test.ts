@@ -127,8 +127,6 @@ test("with bits first the nearest are found, with codes in memory and without, t
   putChoice(path, bytesOfChoice({ ...choice, thresholds: few }));
   const [blind, again] = [opened(path), opened(path, { engine: "exact" })];
   expect(recall(ask(blind, asked, ["memory"]), ask(again, asked, ["memory"]))).toBeLessThan(0.9);
-  blind.close();
-  again.close();
 });
 
 test("where bits tell too little none are made, and the answers are those of the codes", async () => {
@@ -153,7 +151,6 @@ test("where bits tell too little none are made, and the answers are those of the
   const other = opened(path);
   while (await other.tidy());
   expect(choiceIn(path)?.vectors).toBe(count / 2 + 1);
-  for (const one of [store, exact, other]) one.close();
 });
 
 function storedIn(path: string): { block: number; codes_sum: number; thresholds_sum: number; sum: number }[] {
@@ -197,8 +194,6 @@ describe("stored bits", () => {
     while (await other.tidy());
     expect(isSpoilt(path)).toBe(false);
     agree([other], exact, asked, sources);
-    other.close();
-    for (const one of [store, exact]) one.close();
   });
 
   test("that are of other codes or thresholds are not used, those that are missing are made, and those of no block go", async () => {

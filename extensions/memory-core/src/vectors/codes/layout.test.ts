@@ -24,7 +24,6 @@ beforeAll(async () => {
   store.replaceFiles([fileOf("a.md", numbered("text", 600))]);
   store.useSpace(space);
   fillVectors(store);
-  store.close();
 });
 
 /** An index with two whole blocks and some more. */
@@ -80,8 +79,6 @@ test("damage that comes while it is open is noticed when a block is read, and th
   edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes))"));
   expect(ask(store, "text 300")).toEqual(ask(exact, "text 300"));
   expect(await lookAtVectors(path)).toBe("600 vectors in 2 blocks");
-  store.close();
-  exact.close();
 });
 
 test("through 50 edits by two processes, builds and changes of the space the answers are the exact ones", async () => {

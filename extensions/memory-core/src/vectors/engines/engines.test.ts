@@ -27,8 +27,6 @@ test("of vectors that all lie within a hair of each other, most of the nearest a
     expect(rows).toEqual(nearestOf(rows, 10));
   }
   expect(found / (10 * questionsEach)).toBeGreaterThan(0.98);
-  wasm?.close();
-  exact?.close();
 });
 
 test("a filter is tested before the nearest are counted: a few far ones are found behind any number of near ones", async () => {
@@ -57,7 +55,6 @@ test("a filter is tested before the nearest are counted: a few far ones are foun
   const { rows } = store.searchVector({ space, vector: question, sources: ["memory"], scope, limit: 9 });
   expect(rows.map(({ text }) => text)).toEqual(["far 0", "far 1"]);
   expect(store.health().vector.engine).toBe("wasm");
-  store.close();
 });
 
 test("fewer vectors than a block are compared one by one, and status says so", async () => {
@@ -78,7 +75,6 @@ test("fewer vectors than a block are compared one by one, and status says so", a
   expect([ask(), store.health().vector.engine]).toEqual([3, "exact"]);
   store.replaceFiles([fileOf("b.md", ["0", "1"])]);
   expect([ask(), store.health().vector.engine]).toEqual([3, "wasm"]);
-  store.close();
 });
 
 test("without WebAssembly sqlite-vec compares, without that JavaScript, each with one notice", async () => {
@@ -98,15 +94,12 @@ test("without WebAssembly sqlite-vec compares, without that JavaScript, each wit
   ]);
   expect(broken.health().vector).toMatchObject({ engine: "exact", available: false });
   expect(broken.health().notices).toHaveLength(2);
-  store.close();
-  broken.close();
 });
 
 test("the bundled extension loads, is proved, and leaves nothing behind", () => {
   const db = new Database(":memory:");
   expect(loadSqliteVec(db, undefined)).toEqual({ ok: true, path: expect.stringContaining("vec0") });
   expect(db.prepare("SELECT count(*) FROM sqlite_temp_schema WHERE name LIKE 'vec%'").pluck().get()).toBe(0);
-  db.close();
 });
 
 test("an extension that loads and does nothing is found out", () => {
@@ -119,7 +112,6 @@ test("an extension that loads and does nothing is found out", () => {
   });
   db.function("vec_version", () => "v0.1.9");
   expect(loadSqliteVec(db, undefined)).toMatchObject({ ok: false, error: "no such module: vec0" });
-  db.close();
 });
 
 test.each([1, 8, 16, 17, 100, 768, 4096])(

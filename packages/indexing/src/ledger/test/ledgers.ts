@@ -24,16 +24,12 @@ export async function open(path: string, given: Partial<ThreadOptions> = {}): Pr
   return ledger;
 }
 
-/** The ledger on this thread, so that nothing happens between two calls. */
+/** The ledger on this thread, so that nothing happens between two calls. Closed when the test has ended. */
 export function openHere(path: string, given: Partial<OpenOptions> = {}): OpenedStore {
-  return openDatabaseStore({
-    path,
-    store: "one",
-    cacheMaxEntries: 50_000,
-    busyTimeoutMs: 1000,
-    keepsOwnVectors: true,
-    ...given,
-  });
+  const options = { path, store: "one", cacheMaxEntries: 50_000, busyTimeoutMs: 1000, keepsOwnVectors: true };
+  const store = openDatabaseStore({ ...options, ...given });
+  onTestFinished(() => store.close());
+  return store;
 }
 
 /** Runs SQL on a database file from outside, as a release of memslot would: it says that it writes to it. */
