@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
-import { missingPrograms } from "@memslot/fakes/s3-gateway";
 import { printTable } from "./support/table.ts";
 
 interface Repeated {
@@ -29,14 +28,11 @@ const dimensions = 768;
 const names = {
   folder: "a folder",
   fake: "a bucket, 20 ms a request",
-  gateway: "Ceph's gateway",
 };
 
 /** memory-lancedb with as many chunks in each kind of place, in turn, in processes of their own. */
 export function benchPlaces(chunks: number): void {
-  const missing = missingPrograms();
-  if (missing.length > 0) console.error(`without a real S3 server: not installed are ${missing.join(", ")}`);
-  const kinds = (["folder", "fake", "gateway"] as const).filter((kind) => kind !== "gateway" || missing.length === 0);
+  const kinds = ["folder", "fake"] as const;
   const all = kinds.map((kind) => {
     console.error(`measuring ${names[kind]} …`);
     return measure(chunks, kind);
@@ -45,7 +41,10 @@ export function benchPlaces(chunks: number): void {
   const call = ({ p50, requests }: Repeated): string => `${p50.toFixed(1)} ms, ${requests.toFixed(1)}`;
   const rows: [string, (figures: Figures) => string][] = [
     ["index it", ({ indexMs }) => seconds(indexMs)],
-    ["open and search, both legs", (own) => `${(own.openMs + own.firstSearchMs).toFixed(0)} ms, ${own.freshRequests}`],
+    [
+      "open and search, both retrievers",
+      (own) => `${(own.openMs + own.firstSearchMs).toFixed(0)} ms, ${own.freshRequests}`,
+    ],
     ["hybrid search", ({ hybridMs }) => call(hybridMs)],
     ["keyword search", ({ keywordMs }) => call(keywordMs)],
     ["vector search", ({ vectorMs }) => call(vectorMs)],

@@ -44,7 +44,7 @@ retrieval   recall on the vault, public documentation and public data sets; --da
 rerank      what a reranker does to the order on the vault: made-up ones, and that of --url
 hybrid      words and meaning together, with providers of every quality: made ones, word vectors, an endpoint
 backends    the same notes and questions with every backend; --qmd is the command of the qmd tool
-places      memory-lancedb in a folder, in a bucket that answers after 20 ms, and in that of a real S3 server
+places      memory-lancedb in a folder and in a bucket that answers after 20 ms
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn
 hooks       each event of \`memslot hook\` in a process of its own, in turn with an empty Node

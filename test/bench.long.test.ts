@@ -1,12 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { measureEngines, runTask } from "@memslot/bench/scale-processes";
 import { scaleMetrics, type ScaleReport } from "@memslot/bench/scale-rows";
 import { askDiaries, namesDay } from "@memslot/bench/diary-retrieval";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
 const bench = path.resolve(import.meta.dirname, "../bench/run.ts");
 
@@ -42,32 +39,6 @@ test("a size or an engine that there is not is refused with what there is", { ti
   await expect(run("--chunks", "many")).rejects.toThrow("--chunks takes whole numbers from 10 on");
   await expect(run("--engines", "fastest")).rejects.toThrow(/no engine "fastest": memslot.*, A2/);
 });
-
-test(
-  "an engine that ends without an answer is told, and the others are measured",
-  { timeout: 10 * 60_000 },
-  async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "memslot-bench-test-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    await runTask(["vectors", folder, "50", "40"], 5 * 60_000);
-    await runTask(["build", "sqlite-vec", folder, "50", path.join(folder, "sqlite-vec")], 5 * 60_000);
-    const failed: string[] = [];
-    const measures = await measureEngines({
-      // Nobody has made an index for the first one, and the second one is none.
-      names: ["A2", "no-engine", "sqlite-vec"],
-      folder,
-      chunks: 50,
-      queryCount: 40,
-      fail: (engine, reason) => failed.push(`${engine}: ${reason}`),
-    });
-    expect([...measures.keys()]).toEqual(["sqlite-vec"]);
-    expect(measures.get("sqlite-vec")?.wallMs.length).toBeGreaterThanOrEqual(5);
-    expect(failed).toEqual([
-      expect.stringMatching(/^A2: .*(directory|no such table)/s),
-      expect.stringMatching(/^no-engine: .*no engine/s),
-    ]);
-  },
-);
 
 test("the day that a question names comes first", { timeout: 60_000 }, async () => {
   const asked = (await askDiaries()).filter(namesDay);

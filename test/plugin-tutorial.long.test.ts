@@ -1,11 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { type Server, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { MemoryError, type MemoryPlugin, openMemory, parseConfig } from "@memslot/core";
+import { type FakeChatServer, startFakeChatServer } from "@memslot/fakes/chat";
 import memoryCore from "@memslot/memory-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { examplesOf, root } from "./support/repository.ts";
@@ -112,31 +110,21 @@ describe("docs/writing-a-memory-plugin.md", () => {
   });
 
   describe("the manager of its own", () => {
-    let server: Server | undefined;
-    let plugin: MemoryPlugin | undefined;
-    const asked: unknown[] = [];
+    let server: FakeChatServer;
+    let plugin: MemoryPlugin;
 
     beforeAll(async () => {
       const file = path.join(root, "docs/examples/remote-manager/index.ts");
       ({ default: plugin } = (await import(file)) as { default: MemoryPlugin });
-      server = createServer(async (request, response) => {
-        let body = "";
-        for await (const part of request) body += String(part);
-        asked.push(JSON.parse(body));
-        const { query } = JSON.parse(body) as { query: string };
-        const found = data.found;
-        response.end(JSON.stringify(query.includes("backups") ? [found] : []));
+      server = await startFakeChatServer(({ body }) => {
+        return { body: String(body["query"]).includes("backups") ? [data.found] : [] };
       });
-      server.listen(0, "127.0.0.1");
-      await once(server, "listening");
     });
 
-    afterAll(() => void server?.close());
+    afterAll(() => server.close());
 
     async function open(entry: Record<string, unknown> = {}) {
-      if (plugin === undefined || server === undefined) throw new Error("the example was not loaded");
-      const { port } = server.address() as AddressInfo;
-      const config = { url: `http://127.0.0.1:${port}/search` };
+      const config = { url: `${server.baseUrl}/search` };
       return await openMemory({
         config: parseConfig(
           { plugins: { slots: { memory: "memory-remote" }, entries: { "memory-remote": { config, ...entry } } } },
@@ -157,14 +145,13 @@ describe("docs/writing-a-memory-plugin.md", () => {
       expect(await memory.search("nothing", { onDebug })).toEqual([]);
       expect(reasons).toEqual([undefined, expect.stringContaining("the server knows nothing of it")]);
       expect((await memory.readFile({ relPath: "MEMORY.md", from: 3 })).text).toContain("May");
-      expect(asked[0]).toEqual({ query: "the backups", limit: 6, audience: "private" });
+      expect(server.requests[0]?.body).toEqual({ query: "the backups", limit: 6, audience: "private" });
       await memory.close();
     });
 
     test("is UNAVAILABLE without its server, and then a spare answers where one is named", async () => {
       const [alone, spared] = [await open(), await open({ fallback: "builtin" })];
-      server?.closeAllConnections();
-      await new Promise((resolve) => server?.close(resolve));
+      await server.close();
       await expect(alone.search("the backups")).rejects.toSatisfy((error) => MemoryError.is(error, "UNAVAILABLE"));
       expect(alone.status().lastError?.message).toContain("start the server");
       await spared.sync();

@@ -3,14 +3,13 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { startObjectStorage } from "@memslot/fakes/object-storage";
-import { startS3Gateway } from "@memslot/fakes/s3-gateway";
 import { type LanceOptions, openLanceStore } from "@memslot/memory-lancedb";
 
 /**
  * memory-lancedb alone with a large index:
- * `node --conditions=@memslot/source lancedb-task.ts [CHUNKS] [DIMENSIONS] [folder | fake | gateway]`. `fake` is an object
- * storage in this process that answers after 20 ms, `gateway` the one of Ceph. Words are as rare as in a language, vectors
- * lie in groups. Prints its figures as JSON: times in milliseconds, sizes in megabytes, and requests.
+ * `node --conditions=@memslot/source lancedb-task.ts [CHUNKS] [DIMENSIONS] [folder | fake]`. `fake` is an object storage
+ * in this process that answers after 20 ms. Words are as rare as in a language, vectors lie in groups. Prints its figures
+ * as JSON: times in milliseconds, sizes in megabytes, and requests.
  */
 const chunkCount = Number(process.argv[2] ?? 100_000);
 const dimensions = Number(process.argv[3] ?? 768);
@@ -193,11 +192,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Where the index lies, and how many requests were made of it. */
 async function openPlace(): Promise<{ lance: LanceOptions; requests: () => Promise<number>; stop(): Promise<void> }> {
   if (kind === "folder") return { lance: {}, requests: async () => 0, stop: async () => undefined };
-  if (kind === "gateway") {
-    const gateway = await startS3Gateway();
-    const lance = { dbPath: "s3://notes/bench", storageOptions: gateway.storageOptions() };
-    return { lance, requests: () => gateway.requests(), stop: () => gateway.stop() };
-  }
   const storage = await startObjectStorage({ latencyMs: 20, maxBytes: 8e9 });
   const lance = { dbPath: "s3://notes/bench", storageOptions: storage.storageOptions() };
   return { lance, requests: async () => storage.stats().requests, stop: () => storage.stop() };

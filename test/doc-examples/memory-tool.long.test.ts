@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import path from "node:path";
+import { startFakeChatServer } from "@memslot/fakes/chat";
+import { afterwards } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
-import { createPlace, serve } from "../support/doc-examples.ts";
+import { createPlace } from "../support/doc-examples.ts";
 
 interface Block {
   type: string;
@@ -21,35 +22,22 @@ const script = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/m
   result: string,
 ][];
 
-/** A server on this machine that speaks the Messages API. It ends with the test. */
+/** A server that speaks the Messages API. It ends with the test. */
 async function startModel(): Promise<{ env: Record<string, string>; requests: MessagesRequest[] }> {
   const requests: MessagesRequest[] = [];
-  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of incoming) parts.push(part);
-    requests.push(JSON.parse(Buffer.concat(parts).toString("utf8")) as MessagesRequest);
-    const number = requests.length;
-    const input = script[number - 1]?.[0];
+  const server = await startFakeChatServer((request, index) => {
+    requests.push(request.body as unknown as MessagesRequest);
+    const input = script[index]?.[0];
     const content = input
-      ? [{ type: "tool_use", id: `toolu_${number}`, name: "memory", input }]
-      : [{ type: "text", text: "It is noted." }];
-    response.setHeader("content-type", "application/json");
-    response.end(
-      JSON.stringify({
-        id: `msg_${number}`,
-        type: "message",
-        role: "assistant",
-        model: "scripted",
-        content,
-        stop_reason: input ? "tool_use" : "end_turn",
-        stop_sequence: null,
-        usage: { input_tokens: 1, output_tokens: 1 },
-      }),
-    );
-  };
-  const port = await serve(handle);
-  const env = { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: "sk-test", MODEL: "scripted" };
-  return { env, requests };
+      ? { type: "tool_use", id: `toolu_${index}`, name: "memory", input }
+      : { type: "text", text: "It is noted." };
+    const message = { id: `msg_${index}`, type: "message", role: "assistant", model: "scripted", content: [content] };
+    const stopped = { stop_reason: input ? "tool_use" : "end_turn", stop_sequence: null };
+    return { body: { ...message, ...stopped, usage: { input_tokens: 1, output_tokens: 1 } } };
+  });
+  afterwards(() => server.close());
+  const url = new URL(server.baseUrl).origin;
+  return { env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-test", MODEL: "scripted" }, requests };
 }
 
 /** What the tool answered, request by request: an SDK may send only what is new. */

@@ -1,9 +1,9 @@
 import { symlinkSync } from "node:fs";
 import path from "node:path";
 import { openSessions, type Session } from "@memslot/agent-kit";
-import { afterwards, writeFiles } from "@memslot/test-tools/files";
+import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { deterministicEmbeddings } from "@memslot/testkit";
-import { createMemoryTools, type Memory, openMemory } from "memslot";
+import { createMemoryPool, createMemoryTools, type Memory, openMemory, parseConfig } from "memslot";
 import { describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "../support/house.ts";
 import { sessionsFolder } from "../support/notes.ts";
@@ -173,4 +173,26 @@ test("what is said in a session is found by memory, also behind a compaction and
   await session.append({ role: "user", text: "The marmot whistles before rain." });
   expect(await memory.sync({ reason: "cli", force: true })).toMatchObject({ failed: [] });
   expect(await found("marmot whistles")).toContain(pathOf(session));
+});
+
+test("ten users find their own notes alone, through a pool of three memories with one state folder", async () => {
+  const home = tempFolder();
+  const users = Array.from({ length: 10 }, (_, index) => `user-${index}`);
+  for (const user of users)
+    writeFiles(path.join(home, user), { "memory/a.md": `The dentist of ${user} is in Canal Street.\n` });
+  const config = parseConfig(
+    { agents: { defaults: { memorySearch: { provider: "none", sync: { watch: false } } } } },
+    { stateDir: path.join(home, "state"), env: {} },
+  );
+  const pool = createMemoryPool({
+    max: 3,
+    open: (user, { signal }) =>
+      openMemory({ config, agentId: "main", workspaceDir: path.join(home, user), notify: () => {}, signal }),
+  });
+  afterwards(() => pool.close());
+  const asked = [...users, ...users.toReversed()];
+  const answers = asked.map((user) => pool.use(user, (memory) => memory.search("dentist in Canal Street")));
+  const texts = (await Promise.all(answers)).map((results) => results.map(({ snippet }) => snippet.trim()));
+  expect(texts).toEqual(asked.map((user) => [`The dentist of ${user} is in Canal Street.`]));
+  expect(pool.size).toBeLessThanOrEqual(3);
 });

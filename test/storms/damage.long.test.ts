@@ -13,9 +13,6 @@ test.each([
 ] as const)(`no answer called ok is wrong after damage to any %s (${seeded})`, async (_, storm, large) => {
   const all = large.damages === 1 ? [small] : [small, large];
   for (const [number, { notes, damages }] of all.entries()) {
-    const { counts, lines, embeddedAgain } = await storm({ damages, notes, seed: stormSeed(number) });
-    process.stderr.write(`damage: ${JSON.stringify({ notes, ...counts, embeddedAgain })}\n`);
-    expect(lines).toEqual([]);
-    expect(counts).toMatchObject({ damages, wrongOk: 0, failed: 0, unrecovered: 0 });
+    expect(await storm({ damages, notes, seed: stormSeed(number) })).toEqual([]);
   }
 });

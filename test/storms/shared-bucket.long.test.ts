@@ -1,57 +1,25 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startObjectStorage } from "@memslot/fakes/object-storage";
-import { missingPrograms, startS3Gateway } from "@memslot/fakes/s3-gateway";
+import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type House, useHouse } from "../support/house.ts";
 import { type CliRun, runCli } from "../support/run-command.ts";
 import { stormSize } from "../support/storm-size.ts";
 
-/** What the tests need of an S3 server. */
-interface Server {
-  storageOptions(): Record<string, string>;
-  /** Requests that were answered so far. */
-  requests(): Promise<number>;
-  down(): Promise<void>;
-  up(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-async function startFake(): Promise<Server> {
-  const storage = await startObjectStorage();
-  return {
-    storageOptions: () => storage.storageOptions(),
-    requests: async () => storage.stats().requests,
-    down: async () => storage.down("refuse"),
-    up: async () => storage.up(),
-    stop: () => storage.stop(),
-  };
-}
-
-const missing = missingPrograms();
-if (missing.length > 0) process.stderr.write(`only the fake S3 is tried: not installed are ${missing.join(", ")}\n`);
-
-const servers: [string, () => Promise<Server>][] = [["the fake", startFake]];
-if (missing.length === 0) servers.push(["the gateway of Ceph", startS3Gateway]);
-
 const rounds = stormSize(8);
 let indexes = 0;
 
-describe.each(servers)("hosts that share a bucket of %s", (_name, start) => {
-  let server: Server;
-
-  beforeAll(async () => {
-    server = await start();
-  }, 240_000);
-
-  afterAll(() => server.stop());
+describe("hosts that share a bucket", () => {
+  let storage: ObjectStorage;
+  beforeAll(async () => void (storage = await startObjectStorage()));
+  afterAll(() => storage.stop());
 
   /** Settings with an index of its own in the bucket. Patience is short, so that an outage does not take long. */
   function settingsIn(house: House): Record<string, unknown> {
     const patience = { client_max_retries: "1", client_retry_timeout: "2" };
     const config = {
       dbPath: `s3://notes/shared-${indexes++}`,
-      storageOptions: { ...server.storageOptions(), ...patience },
+      storageOptions: { ...storage.storageOptions(), ...patience },
     };
     const entries = { "memory-lancedb": { config, fallback: "none" } };
     return {
@@ -95,9 +63,9 @@ describe.each(servers)("hosts that share a bucket of %s", (_name, start) => {
         const { exitCode, stdout } = await host(3, ["memory", "search", "--json", `ferry ${name}`]);
         expect([exitCode, JSON.parse(stdout).results[0]?.path]).toEqual([0, `memory/${name}.md`]);
       }
-      const before = await server.requests();
+      const before = storage.stats().requests;
       expect((await host(3, ["memory", "search", "--json", "ferry quay0south"])).exitCode).toBe(0);
-      expect((await server.requests()) - before, "a command in a fresh process").toBeLessThanOrEqual(20);
+      expect(storage.stats().requests - before, "a command in a fresh process").toBeLessThanOrEqual(20);
     },
   );
 
@@ -109,13 +77,11 @@ describe.each(servers)("hosts that share a bucket of %s", (_name, start) => {
       const settings = settingsIn(house);
       const host = hostsOf(house, settings);
       for (let index = 0; index < 400; index++) house.write(note(`pier${index}`));
-      const before = await server.requests();
+      const before = storage.stats().requests;
       const kill = new AbortController();
       const killed = host(1, ["memory", "index"], kill.signal);
       // It has made the tables, taken its lease and begun to write.
-      await expect
-        .poll(async () => (await server.requests()) - before, { timeout: 60_000, interval: 20 })
-        .toBeGreaterThan(70);
+      await expect.poll(() => storage.stats().requests - before, { timeout: 60_000, interval: 20 }).toBeGreaterThan(70);
       kill.abort();
       expect((await killed).exitCode, "it had not ended").toBe("SIGKILL");
       house.write(note("lighthouse"));
@@ -143,11 +109,11 @@ describe.each(servers)("hosts that share a bucket of %s", (_name, start) => {
       const find = async (name: string): Promise<string | undefined> => (await memory.search(`ferry ${name}`))[0]?.path;
       await memory.sync();
       expect(await find("before")).toBe("memory/before.md");
-      await server.down();
+      storage.down("refuse");
       await expect(find("before")).rejects.toMatchObject({ code: "UNAVAILABLE" });
       house.write(note("meanwhile"));
       await expect(memory.sync()).rejects.toMatchObject({ code: "UNAVAILABLE" });
-      await server.up();
+      storage.up();
       for (const name of ["before", "between", "meanwhile"]) expect(await find(name)).toBe(`memory/${name}.md`);
       expect((await memory.sync())?.failed).toEqual([]);
     },

@@ -68,62 +68,22 @@ export async function askFor(memory: Memory, note: number): Promise<Verdict> {
   return report?.state === "ok" || !isTrue ? "wrong" : "said";
 }
 
-/** What has come of many damages. */
-interface StormCounts {
-  damages: number;
-  answers: number;
-  right: number;
-  /** Not right, and not called `ok`. */
-  said: number;
-  /** Damages after which an answer was wrong and called `ok`. */
-  wrongOk: number;
-  /** Damages after which the memory could not be opened, or a sync failed. */
-  failed: number;
-  /** Damages after which, with one more sync, answers were still not right. */
-  unrecovered: number;
-}
-
-const noCounts: StormCounts = { damages: 0, answers: 0, right: 0, said: 0, wrongOk: 0, failed: 0, unrecovered: 0 };
-
-/** Asks, brings the index up to date, and asks again. */
-async function judge(counts: StormCounts, memory: Memory, notes: readonly number[]): Promise<string[]> {
-  const first: Verdict[] = [];
-  for (const note of notes) first.push(await askFor(memory, note));
-  counts.answers += first.length;
-  counts.right += first.filter((verdict) => verdict === "right").length;
-  counts.said += first.filter((verdict) => verdict === "said").length;
-  const bad: string[] = [];
-  if (first.includes("wrong")) {
-    counts.wrongOk++;
-    bad.push("wrong and called ok");
-  }
-  let later: Verdict[] = [];
-  try {
-    await memory.sync({ reason: "test" });
-    for (const note of notes) later.push(await askFor(memory, note));
-  } catch (error) {
-    counts.failed++;
-    bad.push(`sync failed: ${String(error)}`);
-    later = [];
-  }
-  if (later.length === 0 || later.some((verdict) => verdict !== "right")) {
-    counts.unrecovered++;
-    bad.push("not right after a sync");
-  }
-  return bad;
+/** Asks, brings the index up to date, and asks again. Returns what went wrong. */
+async function judge(memory: Memory, notes: readonly number[]): Promise<string[]> {
+  const verdicts = async (): Promise<Verdict[]> => {
+    const all: Verdict[] = [];
+    for (const note of notes) all.push(await askFor(memory, note));
+    return all;
+  };
+  const bad = (await verdicts()).includes("wrong") ? ["wrong and called ok"] : [];
+  await memory.sync({ reason: "test" });
+  return (await verdicts()).every((verdict) => verdict === "right") ? bad : [...bad, "not right after a sync"];
 }
 
 interface StormInput {
   damages: number;
   notes: number;
   seed: number;
-}
-
-interface Storm {
-  counts: StormCounts;
-  /** What went wrong, each with its damage. */
-  lines: string[];
-  embeddedAgain: number;
 }
 
 /** One damage of an index that was copied from a sound one. It may open the memory before or after the damage. */
@@ -136,17 +96,15 @@ interface Damage {
   damage(memory: Memory | undefined): Promise<void>;
 }
 
-/** Damages a copy of the index, one damage after another, and asks questions whose answers are known. */
+/** Damages a copy of the index, one damage after another, asks questions with known answers, and returns what went wrong. */
 async function storm(
   house: FactHouse,
   { damages, notes, random }: StormInput & { random: Random },
   prepare: () => Promise<(index: number) => Damage>,
-): Promise<Storm> {
-  const counts = { ...noCounts };
+): Promise<string[]> {
   const lines: string[] = [];
   try {
     const damageOf = await prepare();
-    const before = house.embeddings.calls().texts;
     for (let index = 0; index < damages; index++) {
       const { what, from, isOpen, damage } = damageOf(index);
       const asked = Array.from({ length: 4 }, () => random.below(notes));
@@ -156,16 +114,14 @@ async function storm(
         if (isOpen) memory = await house.open("now");
         await damage(memory);
         memory ??= await house.open("now");
-        lines.push(...(await judge(counts, memory, asked)).map((bad) => `${index} ${what}: ${bad}`));
+        lines.push(...(await judge(memory, asked)).map((bad) => `${index} ${what}: ${bad}`));
       } catch (error) {
-        counts.failed++;
         lines.push(`${index} ${what}: failed: ${String(error)}`);
       } finally {
         await memory?.close().catch(() => undefined);
       }
-      counts.damages++;
     }
-    return { counts, lines, embeddedAgain: house.embeddings.calls().texts - before };
+    return lines;
   } finally {
     await house.end();
   }
@@ -186,7 +142,7 @@ export async function copyState(house: FactHouse, from: string, to: string): Pro
 const lanceKinds = ["missing", "emptied", "cut short", "bit flips"] as const;
 
 /** Damages one file after another of an index in LanceDB. */
-export async function stormLance(input: StormInput): Promise<Storm> {
+export async function stormLance(input: StormInput): Promise<string[]> {
   const house = makeFacts("memory-lancedb", input.notes);
   const random = randomFrom(input.seed);
   return await storm(house, { ...input, random }, async () => {
@@ -250,7 +206,7 @@ const pageKinds = ["zeros", "random", "other page", "older page", "bit flips"] a
 const moments = ["closed", "killed", "open", "open after a write"] as const;
 
 /** Damages one page after another of an index in SQLite. */
-export async function stormSqlite(input: StormInput): Promise<Storm> {
+export async function stormSqlite(input: StormInput): Promise<string[]> {
   const house = makeFacts("memory-core", input.notes);
   const random = randomFrom(input.seed);
   const first = random.below(moments.length * pageKinds.length);

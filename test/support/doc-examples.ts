@@ -1,7 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import path from "node:path";
+import { type ChatBody, startFakeChatServer } from "@memslot/fakes/chat";
 import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { examplesOf, root } from "./repository.ts";
 import { type CommandRun, plainEnvironment, tryCommand } from "./run-command.ts";
@@ -50,64 +49,32 @@ export function memslotOnPath({ folder }: Place): string {
   return `${bin}${path.delimiter}${process.env["PATH"]}`;
 }
 
-/** A server on this machine, which ends with the test. Gives its port. */
-export async function serve(
-  handle: (incoming: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<number> {
-  const server = createServer((incoming, response) => void handle(incoming, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterwards(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-  return (server.address() as AddressInfo).port;
-}
-
-/** The body of a chat-completions call, as far as a model looks at it here. */
-export interface ChatRequest {
-  model: string;
-  messages: { role: string; content: string | null; tool_call_id?: string }[];
-  tools?: { function: { name: string; parameters: Record<string, unknown> } }[];
-  tool_choice?: unknown;
-}
+export type ChatRequest = ChatBody;
 
 /** What the model says: text, or a call of a tool with arguments as it wrote them. */
-export type ChatReply = { text: string } | { name: string; arguments: string };
+type ModelReply = { text: string } | { name: string; arguments: string };
 
-/** A server on this machine that speaks chat completions; the script in it is the model. It ends with the test. */
+/** A server that speaks chat completions; the script is the model. It ends with the test. */
 export async function startModel(
-  answer: (request: ChatRequest, index: number) => ChatReply,
+  answer: (request: ChatRequest, index: number) => ModelReply,
 ): Promise<{ env: Record<string, string>; requests: ChatRequest[]; keys: (string | undefined)[] }> {
   const requests: ChatRequest[] = [];
   const keys: (string | undefined)[] = [];
-  const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parts: Buffer[] = [];
-    for await (const part of incoming) parts.push(part);
-    response.setHeader("content-type", "application/json");
-    // It has no model for embeddings, as many such servers have none.
-    if (incoming.url !== "/v1/chat/completions") {
-      response.writeHead(404).end(JSON.stringify({ error: { message: "there is nothing here" } }));
-      return;
-    }
-    const request = JSON.parse(Buffer.concat(parts).toString("utf8")) as ChatRequest;
-    requests.push(request);
-    keys.push(incoming.headers.authorization);
+  const server = await startFakeChatServer(({ body, headers }, index) => {
+    requests.push(body);
+    keys.push(headers.authorization);
     try {
-      response.end(JSON.stringify(completion(answer(request, requests.length - 1), requests.length)));
+      return { body: completion(answer(body, index), index) };
     } catch (error) {
-      // A script that cannot go on is a program that asked for something else; 400 is not tried again.
-      response.writeHead(400).end(JSON.stringify({ error: { message: String(error) } }));
+      // A script that cannot continue: the program asked for something else. A 400 is not retried.
+      return { status: 400, body: { error: { message: String(error) } } };
     }
-  };
-  const port = await serve(handle);
-  const env = { OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: "sk-test", MODEL: "scripted" };
-  return { env, requests, keys };
+  });
+  afterwards(() => server.close());
+  return { env: { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: "sk-test", MODEL: "scripted" }, requests, keys };
 }
 
-function completion(reply: ChatReply, number: number): object {
+function completion(reply: ModelReply, number: number): object {
   const call = "name" in reply && [{ id: `call_${number}`, type: "function", function: reply }];
   const message = {
     role: "assistant",
@@ -131,9 +98,11 @@ export function lastToolResult({ messages }: ChatRequest): Record<string, unknow
   return JSON.parse(last.content) as Record<string, unknown>;
 }
 
+const portNote = { "MEMORY.md": "# Memory\n\n- The staging database listens on port 5544.\n" };
+
 /** Runs the first TypeScript example of a page beside a folder of notes. Below the repository, so that names resolve. */
 export async function runFirstExample(page: string): Promise<string> {
-  const place = createPlace({ "MEMORY.md": "# Memory\n\n- The staging database listens on port 5544.\n" });
+  const place = createPlace(portNote);
   const folder = path.join(root, "test", `.examples-${path.basename(page)}`);
   afterwards(() => rmSync(folder, { recursive: true, force: true }));
   writeFiles(folder, { "test/example.ts": examplesOf(page, "ts")[0] ?? "" });
@@ -152,7 +121,7 @@ export function commandsOf(page: string): string[] {
 
 /** Runs the commands of a page as they are written, in a home with notes. Each prints something. */
 export async function runCommands(page: string): Promise<{ line: string; run: CommandRun }[]> {
-  const place = createPlace({ "MEMORY.md": "# Memory\n\n- The staging database listens on port 5544.\n" });
+  const place = createPlace(portNote);
   const env = { PATH: memslotOnPath(place), HOME: place.folder, MEMSLOT_HOME: path.join(place.folder, ".memslot") };
   const runs: { line: string; run: CommandRun }[] = [];
   for (const line of commandsOf(page))

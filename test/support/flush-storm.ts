@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import {
   type FlushTurn,
@@ -10,7 +10,6 @@ import {
   runToolCall,
 } from "@memslot/agent-kit";
 import { type Memory, parseConfig } from "memslot";
-import { notesOf } from "./flush-host.ts";
 import { type House, createHouse } from "./house.ts";
 
 /** One thing that a user says, as a person says it, with what it can be known by afterwards. */
@@ -106,7 +105,7 @@ export const flushModels: Readonly<Record<string, FlushModel>> = {
     await noteAll(turn, factsIn(turn, facts), 0);
     return down();
   },
-  "words it anew at each try, and fails": (facts) => {
+  "uses other words at each try, and fails": (facts) => {
     let tries = 0;
     return async (turn) => {
       await noteAll(turn, factsIn(turn, facts), tries++);
@@ -153,8 +152,6 @@ interface StormCount {
   readonly lost: readonly string[];
   /** Facts that stand in the notes more than once. */
   readonly repeated: readonly string[];
-  /** What the flush said it did, each state once. */
-  readonly states: readonly string[];
 }
 
 const sessionKey = "agent:main:main";
@@ -179,7 +176,6 @@ async function talk(house: House, facts: readonly Fact[], model: string): Promis
   const defaults = { workspace: house.notes, userTimezone: "UTC" };
   const agent = parseConfig({ agents: { defaults } }, { stateDir, env: {} }).agent("main");
   const memory = await house.open();
-  const states = new Set<string>();
   const start = Date.parse("2026-03-05T09:00:00.000Z");
   let minute = 0;
   const clock = (): Date => new Date(start + minute++ * 60_000);
@@ -197,7 +193,6 @@ async function talk(house: House, facts: readonly Fact[], model: string): Promis
       clock,
       retryDelaysMs: [0, 0],
       turnDeadlineMs: model === "stops in the middle" ? 60 : 60_000,
-      onReport: ({ state }) => void states.add(state),
     });
   let flush = await openFlush();
   try {
@@ -214,7 +209,7 @@ async function talk(house: House, facts: readonly Fact[], model: string): Promis
       flush.retry();
       await flush.settled();
     }
-    return { ...(await countOf({ house, memory, session, facts })), states: [...states] };
+    return await countOf(house, memory, session, facts);
   } finally {
     await flush.close();
     await sessions.close();
@@ -227,16 +222,11 @@ function filler(index: number): string {
   return Array.from({ length: 12 }, (_, line) => lines[(index + line) % lines.length]).join(" ");
 }
 
-async function countOf(input: {
-  house: House;
-  memory: Memory;
-  session: Session;
-  facts: readonly Fact[];
-}): Promise<Omit<StormCount, "states">> {
-  const { house, memory, session, facts } = input;
+async function countOf(house: House, memory: Memory, session: Session, facts: readonly Fact[]): Promise<StormCount> {
   const kept = session.context.messages.map(({ text }) => text).join("\n");
   const dropped = facts.filter(({ said }) => !kept.includes(said));
-  const lines = [...notesOf(house).values()].flatMap((text) => text.split("\n"));
+  const names = readdirSync(house.notes, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+  const lines = names.flatMap((name) => readFileSync(house.at(name), "utf8").split("\n"));
   const timesIn = ({ mark }: Fact): number => lines.filter((line) => line.includes(mark)).length;
   await memory.sync();
   const left = dropped.filter((fact) => timesIn(fact) === 0);

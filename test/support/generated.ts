@@ -5,6 +5,8 @@ import { pathToFileURL } from "node:url";
 import { type AnyPlugin } from "@memslot/core";
 import { configReference } from "@memslot/core/host";
 import wabt from "wabt";
+import { agentPages, clientIdsFile, withAgentLists } from "./agent-lists.ts";
+import { apiReport, reportedPlaces } from "./api-report.ts";
 import { extensions, root } from "./repository.ts";
 import { plainEnvironment, tryCommand } from "./run-command.ts";
 import data from "../data/examples.json" with { type: "json" };
@@ -13,7 +15,7 @@ const start = "<!-- keys:start -->";
 const end = "<!-- keys:end -->";
 
 /** The page with its tables of keys rebuilt from the table in the code. */
-export function withConfigTable(page: string): string {
+function withConfigTable(page: string): string {
   const from = page.indexOf(start);
   const to = page.indexOf(end);
   if (from < 0 || to < from) throw new Error(`docs/configuration.md needs the marks ${start} and ${end}`);
@@ -90,7 +92,7 @@ const typeNames: Readonly<Record<string, string>> = {
 type KeyGroup = Map<string, KeyGroup | KeyRow>;
 
 /** The file `config-values.ts`: the type of the effective values, from the table of keys. */
-export function configTypes(): string {
+function configTypes(): string {
   const rows = JSON.parse(readFileSync(path.join(root, "packages/core/src/config/keys.json"), "utf8")) as KeyRow[];
   const tree: KeyGroup = new Map();
   for (const row of rows) {
@@ -146,10 +148,10 @@ interface Manifest {
 }
 
 /**
- * The manifest of the command with the plugins that it offers to work with made anew: optional peers are all extensions
- * of this repository but those that come with it. For its tests they are there.
+ * The manifest of the command with its optional peers: all extensions of this repository that it does not depend on. Its
+ * tests have them as development dependencies.
  */
-export function withOfferedPeers(text: string): string {
+function withOfferedPeers(text: string): string {
   const manifest = JSON.parse(text) as Manifest;
   const offered = extensions.map(({ name }) => name).filter((name) => !(name in manifest.dependencies));
   const others = Object.entries(manifest.devDependencies).filter(
@@ -163,7 +165,7 @@ export function withOfferedPeers(text: string): string {
 }
 
 /** The manifest of an extension with the schema of its options as the plugin itself has it. */
-export async function withOwnSchema(text: string, place: string): Promise<string> {
+async function withOwnSchema(text: string, place: string): Promise<string> {
   const entry = pathToFileURL(path.join(root, place, "src/index.ts")).href;
   const { default: plugin } = (await import(entry)) as { default: AnyPlugin };
   const manifest = JSON.parse(text) as Record<string, unknown>;
@@ -176,7 +178,7 @@ const features = { simd: true, threads: true };
 const perLine = 100;
 
 /** The file `kernel-bytes.ts`: the bytes that `kernel.wat` comes to. */
-export async function vectorKernel(): Promise<string> {
+async function vectorKernel(): Promise<string> {
   const { parseWat } = await wabt();
   const module = parseWat(path.basename(source), readFileSync(path.join(root, source), "utf8"), features);
   try {
@@ -194,7 +196,7 @@ ${lines.map((line) => `  "${line}",`).join("\n")}
 }
 
 /** `files.ts` and `stemmer-modules.ts` beside the languages: those that have a file, and the stemmers that these name. */
-export function languageTable(kind: "files" | "stemmers"): string {
+function languageTable(kind: "files" | "stemmers"): string {
   const folder = path.join(root, "packages/indexing/src/text/languages");
   const files = readdirSync(folder).filter((name) => name.endsWith(".json"));
   const codes = files.map((name) => name.slice(0, 2)).toSorted();
@@ -212,6 +214,26 @@ ${codes.map((code) => `  ${code},\n`).join("")}};
     return stemmer === undefined ? [] : `export { stemmer as ${code} } from "@orama/stemmers/${stemmer}";\n`;
   });
   return made + lines.join("");
+}
+
+type Make = (text: string) => string | Promise<string>;
+
+/** Each generated file, and its content made from its present text. */
+export const generatedFiles: Readonly<Record<string, Make>> = {
+  "docs/configuration.md": withConfigTable,
+  "packages/core/src/contract/config-values.ts": configTypes,
+  "packages/core/src/contract/client-ids.ts": clientIdsFile,
+  "apps/memslot/package.json": withOfferedPeers,
+  "extensions/memory-core/src/vectors/kernel/kernel-bytes.ts": vectorKernel,
+  "packages/indexing/src/text/languages/files.ts": () => languageTable("files"),
+  "packages/indexing/src/text/languages/stemmer-modules.ts": () => languageTable("stemmers"),
+  ...made(Object.keys(agentPages), (page) => [page, (text) => withAgentLists(page, text)]),
+  ...made(reportedPlaces, (place) => [`${place}/api.md`, () => apiReport(place)]),
+  ...made(extensions, ({ place }) => [`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place)]),
+};
+
+function made<T>(items: readonly T[], of: (item: T) => [name: string, make: Make]): Record<string, Make> {
+  return Object.fromEntries(items.map(of));
 }
 
 /** Pages whose `console` samples are what the command prints. */

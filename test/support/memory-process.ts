@@ -1,9 +1,17 @@
-// A process with a memory in it, told what to do by lines of JSON on its standard input; see `start-memory.ts`.
+// A process with a memory, which is called by lines of JSON on standard input; see `start-memory.ts`.
 import { appendFileSync, closeSync, openSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { isAbort, type Memory, MemoryError, openMemory, parseConfig, type SearchReport } from "memslot";
+import {
+  isAbort,
+  type Memory,
+  MemoryError,
+  type MemorySearchOptions,
+  openMemory,
+  parseConfig,
+  type SearchReport,
+} from "memslot";
 import { deterministicEmbeddings } from "@memslot/testkit";
-import type { Answer, MemoryProcessOptions, Order } from "./start-memory.ts";
+import type { Answer, MemoryProcessOptions } from "./start-memory.ts";
 
 const options = JSON.parse(process.argv[2] ?? "") as MemoryProcessOptions;
 const { stateDir, workspaceDir, memorySearch, agentId = "main", readOnly = false } = options;
@@ -33,52 +41,33 @@ function embeddings(): ReturnType<typeof deterministicEmbeddings> | undefined {
   };
 }
 
-async function carryOut(order: Order): Promise<unknown> {
-  switch (order.do) {
-    case "open": {
-      const provider = model === undefined ? { provider: "none" } : {};
-      const defaults = { workspace: workspaceDir, memorySearch: { ...provider, ...memorySearch } };
-      const raw = { ...options.config, agents: { ...(options.config?.["agents"] as object), defaults } };
-      const config = parseConfig(raw, { stateDir, env: {} });
-      memory = await openMemory({
-        config,
-        agentId,
-        embeddings: embeddings(),
-        notify: (notice) => say({ notice }),
-        readOnly,
-      });
-      return memory.status();
-    }
-    case "sync":
-      return await memoryOrThrow().sync({ reason: order.reason, force: order.force, wait: order.wait });
-    case "search": {
-      let report: SearchReport | undefined;
-      const results = await memoryOrThrow().search(order.query, {
-        maxResults: order.maxResults,
-        maxTokens: order.maxTokens,
-        sources: order.sources,
-        onDebug: (given) => (report = given),
-      });
-      return { results, report };
-    }
-    case "status":
-      return memoryOrThrow().status();
-    case "check":
-      return await memoryOrThrow().check({ fix: order.fix });
-    case "hold":
-      holdDescriptors(order.left);
-      return null;
-    case "close":
-      await memory?.close();
-      return null;
-  }
-}
+const calls: Readonly<Record<string, (...args: never[]) => unknown>> = {
+  async open() {
+    const provider = model === undefined ? { provider: "none" } : {};
+    const defaults = { workspace: workspaceDir, memorySearch: { ...provider, ...memorySearch } };
+    const raw = { ...options.config, agents: { ...(options.config?.["agents"] as object), defaults } };
+    const config = parseConfig(raw, { stateDir, env: {} });
+    const notify = (notice: string): void => say({ notice });
+    memory = await openMemory({ config, agentId, embeddings: embeddings(), notify, readOnly });
+    return memory.status();
+  },
+  sync: (...given: Parameters<Memory["sync"]>) => memoryOrThrow().sync(...given),
+  async search(query: string, given: MemorySearchOptions) {
+    let report: SearchReport | undefined;
+    const results = await memoryOrThrow().search(query, { ...given, onDebug: (each) => (report = each) });
+    return { results, report };
+  },
+  status: () => memoryOrThrow().status(),
+  check: (...given: Parameters<Memory["check"]>) => memoryOrThrow().check(...given),
+  hold: holdDescriptors,
+  close: () => memory?.close(),
+};
 
 const held: number[] = [];
 
-function holdDescriptors(left: number | undefined): void {
+function holdDescriptors(left: number | null): void {
   for (const descriptor of held.splice(0)) closeSync(descriptor);
-  if (left === undefined) return;
+  if (left === null) return;
   try {
     for (;;) held.push(openSync("/dev/null", "r"));
   } catch {
@@ -87,12 +76,14 @@ function holdDescriptors(left: number | undefined): void {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, ...order } = JSON.parse(line) as Order & { id: number };
-  // Orders overlap as the calls of a host do.
-  void carryOut(order as Order).then(
-    (result) => say({ id, result: result ?? null }),
-    (error: unknown) => say({ id, error: describe(error) }),
-  );
+  const { id, name, args } = JSON.parse(line) as { id: number; name: string; args: never[] };
+  // Calls overlap, as those of a host do.
+  void Promise.resolve()
+    .then(() => calls[name]?.(...args))
+    .then(
+      (result) => say({ id, result: result ?? null }),
+      (error: unknown) => say({ id, error: describe(error) }),
+    );
 }
 await memory?.close();
 

@@ -1,7 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { IndexCheck, MemoryProviderStatus, MemorySearchResult, SearchReport, SyncReport } from "memslot";
+import type {
+  IndexCheck,
+  Memory,
+  MemoryProviderStatus,
+  MemorySearchOptions,
+  MemorySearchResult,
+  SearchReport,
+  SyncReport,
+} from "memslot";
 import { linesOf } from "./file-faults.ts";
 
 /** How a process with a memory in it is started. */
@@ -23,22 +31,13 @@ export interface MemoryProcessOptions {
   readOnly?: boolean;
 }
 
-/** What it can be told to do. */
-export type Order =
-  | { do: "open" }
-  | { do: "sync"; reason?: string; force?: boolean; wait?: boolean }
-  | { do: "search"; query: string; maxResults?: number; maxTokens?: number; sources?: string[] }
-  | { do: "status" }
-  | { do: "check"; fix?: boolean }
-  /** Opens so many descriptors that no more than these are left, or closes them again where none is named. */
-  | { do: "hold"; left?: number }
-  | { do: "close" };
-
-/** What it says: the answer to an order, or what the user was told. */
+/** What it says: the answer to a call, or a notice for the user. */
 export type Answer =
   | { id: number; result: unknown }
   | { id: number; error: { message: string; code?: string } }
   | { notice: string };
+
+type SyncOptions = NonNullable<Parameters<Memory["sync"]>[0]>;
 
 export interface Found {
   results: MemorySearchResult[];
@@ -59,19 +58,15 @@ export type Ending<Result> =
 export interface RemoteMemory {
   readonly pid: number;
   open(): Promise<Ending<MemoryProviderStatus>>;
-  sync(options?: Omit<Extract<Order, { do: "sync" }>, "do">): Promise<Ending<SyncReport>>;
-  search(
-    query: string,
-    options?: { maxResults?: number; maxTokens?: number; sources?: string[] },
-  ): Promise<Ending<Found>>;
+  sync(options?: Pick<SyncOptions, "reason" | "force" | "wait">): Promise<Ending<SyncReport>>;
+  search(query: string, options?: Omit<MemorySearchOptions, "onDebug" | "signal">): Promise<Ending<Found>>;
   status(): Promise<Ending<MemoryProviderStatus>>;
   check(options?: { fix?: boolean }): Promise<Ending<IndexCheck>>;
-  /** Leaves the process no more than so many descriptors; without a number all again. */
+  /** Opens so many descriptors that no more than these are left; without a number closes them again. */
   hold(left?: number): Promise<Ending<null>>;
   close(): Promise<Ending<null>>;
-  /** What the user was told. */
+  /** Notices for the user. */
   readonly notices: readonly string[];
-  /** What went to standard error. */
   stderr(): string;
   kill(): void;
   /** Exit code, or the signal that ended it. */
@@ -123,25 +118,25 @@ export function startMemory(
     waiting.delete(id);
   }
 
-  function call<Result>(order: Order): Promise<Ending<Result>> {
+  function call<Result>(name: string, ...args: readonly unknown[]): Promise<Ending<Result>> {
     if (over !== undefined) return Promise.resolve({ ended: over });
     const id = ++lastId;
     return new Promise((resolve) => {
       waiting.set(id, resolve as (ending: Ending<never>) => void);
-      child.stdin.write(`${JSON.stringify({ id, ...order })}\n`);
+      child.stdin.write(`${JSON.stringify({ id, name, args })}\n`);
     });
   }
 
   return {
     pid: child.pid ?? 0,
-    open: () => call({ do: "open" }),
-    sync: (given = {}) => call({ do: "sync", ...given }),
-    search: (query, given = {}) => call({ do: "search", query, ...given }),
-    status: () => call({ do: "status" }),
-    check: (given = {}) => call({ do: "check", ...given }),
-    hold: (left) => call({ do: "hold", ...(left !== undefined && { left }) }),
+    open: () => call("open"),
+    sync: (given = {}) => call("sync", given),
+    search: (query, given = {}) => call("search", query, given),
+    status: () => call("status"),
+    check: (given = {}) => call("check", given),
+    hold: (left) => call("hold", left),
     async close() {
-      const ending = await call<null>({ do: "close" });
+      const ending = await call<null>("close");
       child.stdin.end();
       await ended;
       return ending;

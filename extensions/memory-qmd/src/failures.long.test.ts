@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { isAbort, MemoryError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import plugin from "@memslot/memory-qmd";
 import type { FakeBehaviour } from "@memslot/fakes/qmd";
 import { errorOf, type MemoryLab, memoryLab, openIndexed, type OpenedMemory, qmdStatus } from "./test/memory-lab.ts";
+import { isRunning } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
-import { fakeQmd } from "./process/test/qmd-lab.ts";
+import { maxOutput } from "./process/run-qmd.ts";
 import cases from "../test/data/cases.json" with { type: "json" };
 
 const note = "The lynx was seen near the old mill.\n";
@@ -19,29 +19,11 @@ async function expectUnavailable(lab: OpenedMemory, words: RegExp): Promise<void
 }
 
 describe("opening", () => {
-  const open = (command: string): Promise<unknown> => {
+  test("without qmd is UNAVAILABLE with the command that installs it", async () => {
     const lab = memoryLab();
-    return plugin.open({
-      agentId: "main",
-      workspaceDir: lab.workspaceDir,
-      stateDir: lab.stateDir,
-      options: { command },
-      notify: () => undefined,
-      signal: new AbortController().signal,
-    } as unknown as Parameters<typeof plugin.open>[0]);
-  };
-
-  test.each<[string, () => string, RegExp]>([
-    ["no qmd", () => "qmd-that-is-nowhere", /not_installed.*npm install -g @tobilu\/qmd/],
-    [
-      "an old qmd",
-      () => fakeQmd({ version: "2.5.3" }).command,
-      /unsupported_version.*2\.5\.3.*npm install -g @tobilu\/qmd/,
-    ],
-  ])("with %s is UNAVAILABLE with the command that installs it", async (_what, command, message) => {
-    const error = await errorOf(open(command()));
+    const error = await errorOf(lab.open({ command: "qmd-that-is-nowhere" }));
     expect(MemoryError.is(error, "UNAVAILABLE")).toBe(true);
-    expect(error.message).toMatch(message);
+    expect(error.message).toMatch(/not_installed.*npm install -g @tobilu\/qmd/);
   });
 
   test("writes nothing for qmd and starts nothing", async () => {
@@ -57,11 +39,14 @@ describe("opening", () => {
 describe("a search is UNAVAILABLE with the reason if qmd", () => {
   test.each(cases.failures as [string, FakeBehaviour, string][])("%s", async (_name, behaviour, words) => {
     // A server that hangs is awaited; all others have time to fail on a busy machine.
-    const timeoutMs = behaviour.mcp?.hang === true ? 1500 : 15_000;
-    const lab = await openIndexed({ "memory/a.md": note }, { qmd: { limits: { timeoutMs } } });
-    lab.fake.set(behaviour);
+    const timeoutMs = words === "timeout" ? 1500 : 15_000;
+    const qmd = { limits: { timeoutMs }, update: { commandTimeoutMs: behaviour.mcp?.hangAtStart ? 4000 : 15_000 } };
+    const lab = await openIndexed({ "memory/a.md": note }, { qmd });
+    const isLong = behaviour.mcp?.stdout === "LONG";
+    lab.fake.set(isLong ? { mcp: { stdout: "x".repeat(maxOutput + 1) } } : behaviour);
     await expectUnavailable(lab, new RegExp(words, "u"));
     expect(qmdStatus(lab)["lastError"]).toBeDefined();
+    if (words === "timeout") await eventually(() => !lab.fake.starts("mcp").some(({ pid }) => isRunning(pid)));
     lab.fake.set({});
     await eventually(async () => {
       const answer = await lab.ask("lynx").catch(() => undefined);

@@ -2,18 +2,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realQmd } from "@memslot/fakes/qmd";
 import { isRunning } from "@memslot/test-tools/child";
-import { openLedger } from "@memslot/indexing/ledger";
-import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
+import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findQmd, type FoundQmd } from "./process/find-qmd.ts";
 import type { QmdSearch } from "./process/qmd-client.ts";
 import { failureOf, noSignal, openLab, startHost, writeConfig } from "./process/test/qmd-lab.ts";
 import { memoryLab, qmdStatus } from "./test/memory-lab.ts";
-import type { Collection } from "./update/collections.ts";
-import { QmdRecord } from "./update/index-record.ts";
-import { QmdIndex, writeIndexYaml } from "./update/qmd-index.ts";
-import { SessionExport } from "./update/session-export.ts";
 import cases from "../test/data/cases.json" with { type: "json" };
 
 const files = cases.realNotes;
@@ -142,39 +137,5 @@ describe.skipIf(command === undefined)("with the real qmd", () => {
     await memory.sync();
     expect((await ask("heron")).results.map(({ snippet }) => snippet.trim())).toEqual(["The heron nests."]);
     expect(qmdStatus({ memory })).toMatchObject({ documents: 2, passedOver: 0 });
-  });
-
-  test("collections that are emptied and filled again contain all documents again", async () => {
-    const found = await findQmd({ command: command ?? "qmd", environment: process.env, signal: noSignal });
-    const { client, folder, notes, ask } = openLab({ found });
-    writeFiles(notes, { "a.md": "The ferry leaves at eight.\n" });
-    const collection: Collection = {
-      name: "notes",
-      source: "memory",
-      root: notes,
-      pattern: "**/*.md",
-      ignore: [],
-      isExtra: false,
-    };
-    writeIndexYaml(folder, [collection], false);
-    await client.update({ files: 1, signal: noSignal });
-    const documents = async (): Promise<number> => (await client.status(noSignal)).documents;
-    expect(await documents()).toBe(1);
-    const ledger = await openLedger({ store: "memory-qmd", path: join(folder, "ledger.sqlite"), cacheMaxEntries: 0 });
-    afterwards(() => ledger.close());
-    const index = new QmdIndex({
-      folder,
-      workspaceDir: notes,
-      record: new QmdRecord({ ledger, folder, readOnly: true }),
-      sessions: new SessionExport({ ledger, stateFolder: folder, exportDir: undefined }),
-      client,
-      collections: () => [collection],
-    });
-    index.status = { ...(await client.status(noSignal)), hasVectorIndex: true };
-    await index.empty(false, noSignal);
-    expect(await documents()).toBe(0);
-    await client.update({ files: 1, signal: noSignal });
-    expect(await documents()).toBe(1);
-    expect(await ask("ferry")).toMatchObject([{ path: "a.md" }]);
   });
 });

@@ -2,14 +2,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  type MemoryLab,
-  memoryLab,
-  openIndexed,
-  type OpenedMemory,
-  qmdStatus,
-  writeSession,
-} from "./test/memory-lab.ts";
+import { type MemoryLab, memoryLab, type OpenedMemory, qmdStatus, writeSession } from "./test/memory-lab.ts";
 
 const group = "agent:main:telegram:group:-100";
 const key = "sk-proj-Zx8Qm2Lr7Tn4Vb9Kc3Wd6Hf1Jp5Sg0YtAeUi";
@@ -145,10 +138,4 @@ describe("a search", () => {
     expect(readdirSync(join(lab.folder, "sessions"))).toEqual([]);
     expect(index()).not.toContain("accordion");
   });
-});
-
-test("a forced sync reads all files again in place, and reports them as changed", async () => {
-  const { memory } = await openIndexed({ "memory/a.md": "The lynx.\n", "memory/b.md": "The ibex.\n" });
-  await memory.sync({ force: true });
-  expect(memory.status().lastSync?.report).toMatchObject({ changed: 2, unchanged: 0 });
 });

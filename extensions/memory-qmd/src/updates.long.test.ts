@@ -109,11 +109,12 @@ describe("a sync", () => {
     expect(readFileSync(join(lab.folder, "index.sqlite"), "utf8")).not.toContain("pond");
   });
 
-  test("with force rebuilds the index", async () => {
-    const { memory, ask, ...lab } = await openIndexed({ "memory/a.md": lynx("mill") });
+  test("with force reads all files again, and rebuilds a damaged index", async () => {
+    const { memory, ask, ...lab } = await openIndexed({ "memory/a.md": lynx("mill"), "memory/b.md": lynx("pond") });
+    expect(await memory.sync({ force: true })).toMatchObject({ changed: 2, unchanged: 0 });
     writeFileSync(join(lab.folder, "index.sqlite"), "no database");
-    expect(await memory.sync({ force: true })).toMatchObject({ changed: 1, unchanged: 0 });
-    expect((await ask("lynx")).paths).toEqual(["memory/a.md"]);
+    expect(await memory.sync({ force: true })).toMatchObject({ changed: 2, unchanged: 0 });
+    expect((await ask("lynx")).paths.toSorted()).toEqual(["memory/a.md", "memory/b.md"]);
   });
 
   test("fails as UNAVAILABLE if qmd fails, and the next one catches up", async () => {
@@ -274,31 +275,25 @@ describe("a search by meaning", () => {
   });
 
   test("that takes too long is answered by words in the same call, and not repeated for a while", async () => {
-    const lab = await openSemantic({ limits: { timeoutMs: 4000 } });
+    const shared = tempFolder();
+    for (let index = 0; index < 30; index++) writeFileSync(join(shared, `${index}.md`), `The puma rests, ${index}.\n`);
+    const lab = await openSemantic({ limits: { timeoutMs: 4000 }, paths: [{ path: shared, name: "Shared notes" }] });
     lab.fake.set({ mcp: { hang: "models" } });
     const { results, report } = await lab.ask("lynx");
     expect(results.map(({ path }) => path)).toEqual(["memory/a.md"]);
     expect(report.state).toBe("degraded");
-    expect(report.reason).toMatch(/keyword search only/);
+    expect(report.reason).toMatch(/keyword search only: ./);
+    // A shared session is not given the words of qmd.
+    const group = await lab.ask("puma", { sessionKey: "agent:main:telegram:group:-1" });
+    expect(group.results).not.toEqual([]);
+    expect(group.report.conditions).toEqual([{ state: "degraded", reason: "keyword search only" }]);
+    expect(JSON.stringify(group.report)).not.toContain(report.reason);
     lab.fake.set({});
     const before = lab.fake.calls("query").length;
     const again = await lab.ask("lynx");
     expect(again.report.reason).toMatch(/keyword search only/);
     for (const { arguments: given } of lab.fake.calls("query").slice(before))
       expect(JSON.stringify(given)).not.toContain('"vec"');
-  });
-
-  test("that failed is reported to a shared session without the words of qmd", async () => {
-    const shared = tempFolder();
-    for (let index = 0; index < 30; index++) writeFileSync(join(shared, `${index}.md`), `The lynx rests, ${index}.\n`);
-    const lab = await openSemantic({ limits: { timeoutMs: 4000 }, paths: [{ path: shared, name: "Shared notes" }] });
-    lab.fake.set({ mcp: { hang: "models" } });
-    const reason = (await lab.ask("lynx")).report.reason ?? "";
-    expect(reason).toMatch(/keyword search only: ./);
-    const { results, report } = await lab.ask("lynx", { sessionKey: "agent:main:telegram:group:-1" });
-    expect(results).not.toEqual([]);
-    expect(report.conditions).toEqual([{ state: "degraded", reason: "keyword search only" }]);
-    expect(JSON.stringify(report)).not.toContain(reason);
   });
 
   test("without models is answered by words, reports it, and downloads nothing", async () => {

@@ -120,14 +120,14 @@ describe("the failure names what is missing and the next step", () => {
     expect(await failureOf(find("qmd", { environment: { PATH: folder } }))).toMatchObject({ reason: "not_installed" });
   });
 
-  test.each(["2.8.2", "2.5.3", "1.9.9", "0.9.0"])("version %s is too old", async (version) => {
-    const failure = await failureOf(find(fakeQmd({ version }).command));
-    expect(failure).toMatchObject({ reason: "unsupported_version", message: expect.stringContaining(version) });
-    expect(failure.message).toContain("2.8.3 is needed");
-  });
-
-  test.each(["2.8.3", "2.8.10", "2.10.0", "3.0.0", "2.9.0-beta.1"])("version %s is accepted", async (version) => {
-    expect((await find(fakeQmd({ version }).command)).version).toBe(version);
+  test("a version that is too old", async () => {
+    for (const version of ["2.8.2", "2.5.3", "1.9.9", "0.9.0"])
+      expect(await failureOf(find(fakeQmd({ version }).command))).toMatchObject({
+        reason: "unsupported_version",
+        message: expect.stringMatching(new RegExp(`${RegExp.escape(version)} .*2\\.8\\.3 is needed`, "u")),
+      });
+    for (const version of ["2.8.3", "2.8.10", "2.10.0", "3.0.0", "2.9.0-beta.1"])
+      expect((await find(fakeQmd({ version }).command)).version).toBe(version);
   });
 
   test("a package that was not built", async () => {

@@ -1,13 +1,12 @@
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
-import type { FakeBehaviour, FakeFault, FakeQmd } from "@memslot/fakes/qmd";
+import type { FakeBehaviour, FakeQmd } from "@memslot/fakes/qmd";
 import { type Child, isRunning } from "@memslot/test-tools/child";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
 import cases from "../../test/data/cases.json" with { type: "json" };
-import { maxOutput } from "./run-qmd.ts";
 import { failureOf, fakeQmd, noSignal, openLab, type QmdLab, type QmdLabOptions, startHost } from "./test/qmd-lab.ts";
 
 const files = cases.twoServers;
@@ -19,22 +18,6 @@ async function labWithNotes(options: QmdLabOptions = {}): Promise<QmdLab> {
 }
 
 const isAlive = ({ pid } = { pid: 0 }): boolean => pid > 0 && isRunning(pid);
-
-describe("a search fails with a reason and works again afterwards if the server", () => {
-  test.each(cases.serverFaults as [string, FakeFault, string, QmdLabOptions][])(
-    "%s",
-    async (_name, fault, reason, options) => {
-      const { client, ask, fake } = await labWithNotes(options);
-      fake.set({ mcp: fault.stdout === "LONG" ? { stdout: "x".repeat(maxOutput + 1) } : fault });
-      const failure = await failureOf(ask("staging", reason === "timeout" ? { deadlineMs: 800 } : {}));
-      expect(failure.reason).toBe(reason);
-      expect(client.state().lastError).toMatchObject({ reason, at: expect.stringMatching(/^\d{4}-/) });
-      if (reason === "timeout") await eventually(() => !fake.starts("mcp").some(isAlive));
-      fake.set({});
-      expect(await ask("staging")).toMatchObject([{ path: "a.md" }]);
-    },
-  );
-});
 
 describe("a search", () => {
   test("is repeated once after a crash, and then the server pauses, longer after each failure", async () => {
@@ -53,21 +36,6 @@ describe("a search", () => {
     expect(await ask("staging")).toHaveLength(1);
   });
 
-  test("that is aborted is an AbortError at once and no failure, and the server answers the next one", async () => {
-    const { client, ask, fake } = await labWithNotes();
-    await ask("staging");
-    fake.set({ mcp: { slowMs: 60_000 } });
-    const controller = new AbortController();
-    const answer = ask("staging", { signal: controller.signal, deadlineMs: 60_000 });
-    await eventually(() => fake.calls("query").length === 2);
-    controller.abort(new Error("enough"));
-    await expect(answer).rejects.toMatchObject({ name: "AbortError" });
-    fake.set({});
-    expect(await ask("staging")).toHaveLength(1);
-    expect(client.state()).toMatchObject({ restarts: 0, lastError: undefined });
-    await expect(ask("staging", { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
-  });
-
   test("with models that takes too long is a timeout, and the server answers the next one", async () => {
     const { client, ask, fake } = await labWithNotes();
     await client.setMode("semantic");
@@ -81,12 +49,6 @@ describe("a search", () => {
     await eventually(() => fake.lateAnswers() === 1);
     expect(await ask("staging")).toMatchObject([{ path: "a.md" }]);
     expect(fake.starts("mcp").length).toBe(1);
-  });
-
-  test("of an unknown collection fails as unknown_collection, and status reports the known ones", async () => {
-    const { client, ask } = await labWithNotes();
-    expect(await failureOf(ask("staging", { collections: ["other"] }))).toMatchObject({ reason: "unknown_collection" });
-    expect(await client.status(noSignal)).toEqual(cases.statusBeforeEmbedding);
   });
 
   test("fails as not_installed without the command, not_built without its file, no_space without its folder", async () => {
@@ -111,15 +73,6 @@ describe("commands that change the index", () => {
     fake.set({ update: { busy: true } });
     expect(await failureOf(update())).toMatchObject({ reason: "index_busy" });
     expect(await ask("staging")).toHaveLength(1);
-  });
-
-  test("an embed reports whether it embedded", async () => {
-    const { fake, client } = await labWithNotes();
-    fake.set({ embed: { embedLocked: true } });
-    expect(await client.embed({ minutes: 1, signal: noSignal })).toBe(false);
-    fake.set({});
-    expect(await client.embed({ minutes: 1, signal: noSignal })).toBe(true);
-    expect(await client.status(noSignal)).toMatchObject({ hasVectorIndex: true, needsEmbedding: 0 });
   });
 
   test("run one at a time over clients and processes, and an embed at low priority", async () => {
@@ -162,27 +115,11 @@ describe("commands that change the index", () => {
     expect(first.state().lastError).toBeUndefined();
   });
 
-  describe("an update over its time", () => {
-    const limits = { updateBaseMs: 1200, updatePerFileMs: 0 };
-
-    test("is killed after its grace, and the index is torn until it is rebuilt", async () => {
-      const { fake, client, folder, update } = openLab({ limits });
-      fake.set({ update: { hang: true, ignoreTerm: true } });
-      expect(await failureOf(update(files))).toMatchObject({ reason: "timeout" });
-      fake.set({});
-      await openLab({ fake, folder }).update();
-      // An update does not repair it.
-      expect(client.isTorn()).toBe(true);
-      client.clearTorn();
-      expect(client.isTorn()).toBe(false);
-    });
-
-    test("has more time for more files", async () => {
-      const { fake, client } = openLab({ limits: { updateBaseMs: 0, updatePerFileMs: 100 } });
-      fake.set({ update: { slowMs: 500 } });
-      await client.update({ files: 600, signal: noSignal });
-      expect(await failureOf(client.update({ files: 1, signal: noSignal }))).toMatchObject({ reason: "timeout" });
-    });
+  test("an update has more time for more files", async () => {
+    const { fake, client } = openLab({ limits: { updateBaseMs: 0, updatePerFileMs: 100 } });
+    fake.set({ update: { slowMs: 500 } });
+    await client.update({ files: 600, signal: noSignal });
+    expect(await failureOf(client.update({ files: 1, signal: noSignal }))).toMatchObject({ reason: "timeout" });
   });
 });
 
@@ -254,16 +191,6 @@ test("a change of the index runs while no qmd has it open, and other calls fail 
   expect(fake.starts("mcp").length).toBe(2);
 });
 
-test("a change of mode replaces the server, and the same mode does not", async () => {
-  const { client, ask, fake } = await labWithNotes();
-  for (const mode of ["lexical", "lexical", "semantic"] as const) {
-    await client.setMode(mode);
-    await ask("staging");
-  }
-  expect(fake.starts("mcp").map(({ env }) => env["CI"])).toEqual(["1", undefined]);
-  expect(client.state()).toMatchObject({ restarts: 1, lastError: undefined });
-});
-
 describe("a host that is killed", () => {
   interface Stage {
     fake: FakeQmd;
@@ -324,16 +251,6 @@ describe("a host that is killed", () => {
     expect(JSON.parse(readFileSync(join(folder, "index.sqlite"), "utf8"))).toMatchObject({
       documents: expect.arrayContaining([expect.objectContaining({ path: "a.md" })]),
     });
-  });
-
-  test("with an update that had to be killed leaves the index torn", async () => {
-    const { fake, folder, host } = await stage("update", { update: { hang: true, ignoreTerm: true } });
-    host.process.kill("SIGKILL");
-    await expectNoneLeft(fake);
-    fake.set({});
-    const { client, update } = openLab({ fake, folder });
-    await update();
-    expect(client.isTorn()).toBe(true);
   });
 
   test("or ends without closing anything is not kept alive, and leaves nothing behind", async () => {

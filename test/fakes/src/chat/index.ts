@@ -19,7 +19,7 @@ export interface ChatBody {
     tool_call_id?: string;
     tool_calls?: { id: string; function: { name: string; arguments: string } }[];
   }[];
-  tools?: { function: { name: string } }[];
+  tools?: { function: { name: string; parameters?: Record<string, unknown> } }[];
   tool_choice?: string;
   stream?: boolean;
   stream_options?: object;

@@ -4,8 +4,10 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect, test, vi } from "vitest";
 import { buildFileFaults, faultEnvironment } from "../support/file-faults.ts";
+import { flushModels, runFlushStorm } from "../support/flush-storm.ts";
 import { ask, useHouse } from "../support/house.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
+import { buildSwapLoop, swapStorm } from "../support/swap-storm.ts";
 
 vi.setConfig({ testTimeout: 30 * 60_000 });
 
@@ -37,3 +39,31 @@ test.skipIf(typeof faults === "string")(`${kills} kills in an append lose no not
   await memory.sync();
   if (last !== undefined) expect((await ask(memory, last)).paths).toContain(written);
 });
+
+const loop = buildSwapLoop(tempFolder());
+const program = typeof loop === "string" ? "" : loop.program;
+
+test.skipIf(program === "").each(["memory", "memory/deep"] as const)(
+  `writes and reads while %s changes places with a link stay in the workspace (${seeded})`,
+  async (swapped) => {
+    const house = useHouse({ "memory/deep/a.md": "The puffin is small.\n", "memory/a.md": "Mine.\n" });
+    const storm = { program, swapped, rounds: 16 * stormSize(300), seed: stormSeed() };
+    expect(await swapStorm(house, await house.open(), storm)).toMatchObject({ leaked: 0, changed: [] });
+  },
+);
+
+const conversations = stormSize(10);
+const models = Object.keys(flushModels);
+const first = randomFrom(stormSeed()).below(models.length);
+
+test.each(models.map((_, index) => models[(first + index) % models.length] ?? "").slice(0, stormSize(models.length)))(
+  `${conversations} conversations of thirty facts lose none, with a model that %s (${seeded})`,
+  async (model) => {
+    const from = conversations === 1 ? stormSeed() % 10 : 0;
+    for (let conversation = from; conversation < from + conversations; conversation++) {
+      const { dropped, lost, repeated } = await runFlushStorm(conversation, model, conversations === 1 ? 12 : 30);
+      expect(dropped).toBeGreaterThan(0);
+      expect({ lost, repeated }, `conversation ${conversation}`).toEqual({ lost: [], repeated: [] });
+    }
+  },
+);
