@@ -192,7 +192,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Where the index lies, and how many requests were made of it. */
 async function openPlace(): Promise<{ lance: LanceOptions; requests: () => Promise<number>; stop(): Promise<void> }> {
   if (kind === "folder") return { lance: {}, requests: async () => 0, stop: async () => undefined };
-  const storage = await startObjectStorage({ latencyMs: 20, maxBytes: 8e9 });
+  const storage = await startObjectStorage({ latencyMs: 20 });
   const lance = { dbPath: "s3://notes/bench", storageOptions: storage.storageOptions() };
   return { lance, requests: async () => storage.stats().requests, stop: () => storage.stop() };
 }

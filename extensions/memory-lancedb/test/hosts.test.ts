@@ -64,22 +64,8 @@ test("a host finds the finished rebuild of another one, not an unfinished one, a
   expect(await find(theirs, "words")).toEqual(["old words"]);
   await build.finish();
   expect(await find(theirs, "words")).toEqual(["new words"]);
+  await expect(build.finish(), "it cannot be finished twice").rejects.toMatchObject({ code: "BUSY" });
   await theirs.replaceFiles([fileOf("b.md", ["more words"])]);
   expect((await find(mine, "words")).toSorted()).toEqual(["more words", "new words"]);
   expect(storage.keys("notes", "").filter((key) => key.includes("v2_files_1.lance"))).toEqual([]);
-});
-
-test("a finished rebuild is the one that answers, also for a process that knew the old one, and it cannot be finished twice", async () => {
-  const stateDir = tempFolder();
-  const store = await open(stateDir);
-  await store.replaceFiles([fileOf("a.md", ["old words"])]);
-  const beside = await open(stateDir);
-  expect(await find(beside, "words")).toEqual(["old words"]);
-  const build = await store.build("again");
-  await build.replaceFiles([fileOf("a.md", ["new words"])]);
-  await build.finish();
-  // Whoever has begun another one in the meantime cannot end it any more.
-  await expect(build.finish()).rejects.toMatchObject({ code: "BUSY" });
-  await beside.replaceFiles([fileOf("b.md", ["more words"])]);
-  expect((await find(store, "words")).toSorted()).toEqual(["more words", "new words"]);
 });

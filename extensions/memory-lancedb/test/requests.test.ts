@@ -106,26 +106,3 @@ test("an answer at a state is of that state or a later one, and without one it i
   await mine.replaceFiles([fileOf("d.md", ["word d"])]);
   expect(await find(now), "what this host has written itself is always there").toContain("word d");
 });
-
-test("after another host has put a new build in place the first search reads it, and the next is two requests again", async () => {
-  const storage = await startStorage();
-  const [mine, theirs] = [await openIn(storage), await openIn(storage)];
-  const files = notes(20, 2);
-  await theirs.replaceFiles(files);
-  await embed(theirs, space, files);
-  await search(mine, "n7p0");
-  for (const round of [1, 2]) {
-    const build = await theirs.build(`round ${round}`);
-    await build.replaceFiles([...files.slice(1), fileOf("notes/round.md", [`round${round}`])]);
-    for (const kind of kinds)
-      expect(await requestsOf(storage, () => search(mine, "n7p0", kind))).toBeLessThanOrEqual(8);
-    await build.finish();
-    let found: string[] = [];
-    const first = await requestsOf(storage, async () => {
-      found = (await search(mine, `round${round}`)).byWords;
-    });
-    expect(found).toContain(`round${round}`);
-    expect(first).toBeLessThanOrEqual(20);
-    for (const kind of kinds) expect(await requestsOf(storage, () => search(mine, "n7p0", kind)), kind).toBe(2);
-  }
-});

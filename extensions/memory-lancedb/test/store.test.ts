@@ -1,10 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "@lancedb/lancedb";
-import plugin from "@memslot/memory-lancedb";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test } from "vitest";
-import manifest from "../memslot.plugin.json" with { type: "json" };
 import { expectWholeFiles, startWork } from "./support/children.ts";
 import { fileOf, find, indexFolder, open } from "./support/stores.ts";
 
@@ -68,9 +66,4 @@ test("a process that is killed while it writes has printed nothing of LanceDB an
   expect(await expectWholeFiles(store)).toBe(5);
   await store.replaceFiles([fileOf("b.md", ["word b"])]);
   expect(await find(store, "word")).toEqual(["word b"]);
-});
-
-test("the plugin says the same of its settings as its manifest does", () => {
-  expect(plugin.configSchema).toEqual(manifest.configSchema);
-  expect(plugin.id).toBe(manifest.id);
 });

@@ -1,7 +1,9 @@
 import path from "node:path";
 import type { IndexCheck, IndexFinding } from "@memslot/core";
 import { toMemoryError } from "./failures.ts";
-import { foundFiles, type QmdContext } from "./search/search-qmd.ts";
+import type { QmdContext } from "./qmd-context.ts";
+import { askQmd } from "./search/ask-qmd.ts";
+import { foundFiles } from "./search/search-qmd.ts";
 import { hasIndex } from "./state-folder.ts";
 import { collectionsWith } from "./update/collections.ts";
 import { keyOf, type QmdFile } from "./update/index-record.ts";
@@ -71,7 +73,7 @@ async function searchSample(
   files: readonly QmdFile[],
   signal: AbortSignal,
 ): Promise<{ asked: number; missing: string[] }> {
-  const { updates, record, searcher } = context;
+  const { updates, record } = context;
   const step = Math.max(1, Math.floor(files.length / sampleSize));
   const sample = files.filter((_, index) => index % step === 0).slice(0, sampleSize);
   const missing: string[] = [];
@@ -83,7 +85,7 @@ async function searchSample(
     if (query.length === 0) continue;
     asked++;
     const collections = updates.index.collections.filter(({ source }) => source === file.source);
-    const { rows } = await searcher.ask({ query: query.join(" "), collections, limit: 200, signal });
+    const { rows } = await askQmd({ query: query.join(" "), collections, limit: 200, signal }, context);
     const { found } = foundFiles(rows, collections, context);
     if (!found.some((each) => keyOf(each.file) === keyOf(file))) missing.push(file.path);
   }

@@ -7,8 +7,8 @@ import { backend, createQmdManager, scanNotes } from "./manager.ts";
 import { findQmd, type FoundQmd } from "./process/find-qmd.ts";
 import { QmdClient } from "./process/qmd-client.ts";
 import type { HostEnvironment, QmdLimits } from "./process/run-qmd.ts";
-import { QmdSearcher } from "./search/ask-qmd.ts";
-import { type QmdContext, searchQmd } from "./search/search-qmd.ts";
+import type { QmdContext } from "./qmd-context.ts";
+import { searchQmd } from "./search/search-qmd.ts";
 import { SemanticMode } from "./search/semantic-mode.ts";
 import { processLimits, type QmdOptions, readOptions } from "./options.ts";
 import { qmdSources } from "./sources.ts";
@@ -100,8 +100,7 @@ export async function openQmdMemory({
       scan: async (each) => inner && scanNotes(inner, "interval", each),
       wantsVectors: () => semantic.isWanted && semantic.hasModels === true,
     });
-    const searcher = new QmdSearcher({ client, updates, semantic, options });
-    const parts = { options, found, folder, workspaceDir, client, record, sessions, updates, semantic, searcher };
+    const parts = { options, found, folder, workspaceDir, client, record, sessions, updates, semantic };
     inner = await createSearchedManager({
       ledger,
       context,

@@ -1,29 +1,9 @@
-import { hostname } from "node:os";
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
 import { leasesConformance } from "@memslot/testkit";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { fileOf, find, inBucket, openIn, sha256, startStorage } from "../../test/support/stores.ts";
 import { calm, leasesIn, open } from "../test/places.ts";
 import { onlyHost } from "../upkeep/compaction.ts";
-
-test("one host holds a lease, the others can read which one, until it releases it or closes", async () => {
-  const storage = await startStorage();
-  const [mine, theirs] = [await leasesIn(storage), await leasesIn(storage)];
-  const reason = 'it\'s a "sync" \\ 同步';
-  expect(await mine.acquire("files", reason)).toBe(true);
-  expect(await mine.acquire("files", "again")).toBe(true);
-  expect(await theirs.acquire("files", "theirs")).toBe(false);
-  expect(await theirs.holder("files")).toMatchObject({ pid: process.pid, host: hostname(), reason });
-  expect(await theirs.acquire("build", "a rebuild"), "each is given by itself").toBe(true);
-  await theirs.release("files");
-  expect(await theirs.acquire("files", "theirs"), "a host releases only what it holds").toBe(false);
-  await mine.release("files");
-  expect(await theirs.holder("files")).toBeUndefined();
-  expect(await theirs.acquire("files", "theirs")).toBe(true);
-  expect(await mine.acquire("compact", "before")).toBe(true);
-  await mine.close();
-  expect(await theirs.acquire("compact", "after")).toBe(true);
-});
 
 describe("in a bucket", () => {
   let storage: ObjectStorage;

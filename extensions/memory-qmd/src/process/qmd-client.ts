@@ -8,7 +8,14 @@ import { isRunning } from "@memslot/core/process-mark";
 import { QmdFailure, type QmdFailureReason } from "../failures.ts";
 import type { FoundQmd } from "./find-qmd.ts";
 import { isSettledWithin, McpServer } from "./mcp-server.ts";
-import { type HostEnvironment, qmdEnvironment, type QmdLimits, runQmd, type StartOptions } from "./run-qmd.ts";
+import {
+  defaultLimits,
+  type HostEnvironment,
+  qmdEnvironment,
+  type QmdLimits,
+  runQmd,
+  type StartOptions,
+} from "./run-qmd.ts";
 
 /** One list of files that qmd makes; qmd fuses the lists. */
 export interface QmdSearch {
@@ -51,18 +58,6 @@ export interface QmdClientState {
   activity?: Activity | undefined;
   lastError?: { reason: QmdFailureReason; message: string; at: string } | undefined;
 }
-
-const defaultLimits: QmdLimits = {
-  initializeMs: 5000,
-  statusMs: 5000,
-  updateBaseMs: 30_000,
-  updatePerFileMs: 10,
-  updateGraceMs: 60_000,
-  stopMs: 2000,
-  killMs: 3000,
-  restartMs: [0, 1000, 5000, 30_000, 300_000],
-  lockWaitMs: 120_000,
-};
 
 export interface QmdClientOptions {
   found: FoundQmd;
@@ -130,10 +125,8 @@ export class QmdClient {
     for (const line of stderr.split("\n")) if (/skipp/i.test(line)) this.#options.notify(`qmd: ${line.trim()}`);
   }
 
-  async embed({ minutes, signal }: { minutes: number; signal: AbortSignal }): Promise<boolean> {
-    const deadlineMs = minutes * 60_000 + embedExtraMs;
-    const { stdout, stderr } = await this.#command("embed", deadlineMs, signal, ["--timeout", `${minutes}`]);
-    return !/Another embed process is already running/.test(`${stdout}\n${stderr}`);
+  async embed({ minutes, signal }: { minutes: number; signal: AbortSignal }): Promise<void> {
+    await this.#command("embed", minutes * 60_000 + embedExtraMs, signal, ["--timeout", `${minutes}`]);
   }
 
   async cleanup(signal: AbortSignal): Promise<void> {

@@ -9,18 +9,20 @@ import { failureOfEnd, type ProcessEnd, QmdFailure } from "../failures.ts";
 import type { GuardSettings } from "./qmd-guard.ts";
 
 /** Durations in milliseconds. */
-export interface QmdLimits {
-  initializeMs: number;
-  statusMs: number;
-  updateBaseMs: number;
-  updatePerFileMs: number;
-  updateGraceMs: number;
-  stopMs: number;
-  killMs: number;
+export const defaultLimits = {
+  initializeMs: 5000,
+  statusMs: 5000,
+  updateBaseMs: 30_000,
+  updatePerFileMs: 10,
+  updateGraceMs: 60_000,
+  stopMs: 2000,
+  killMs: 3000,
   /** Pauses before the server is started again: after the first failure, the second, and so on. */
-  restartMs: readonly number[];
-  lockWaitMs: number;
-}
+  restartMs: [0, 1000, 5000, 30_000, 300_000] as readonly number[],
+  lockWaitMs: 120_000,
+};
+
+export type QmdLimits = typeof defaultLimits;
 
 export type HostEnvironment = Readonly<Record<string, string | undefined>>;
 

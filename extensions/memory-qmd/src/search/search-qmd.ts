@@ -17,29 +17,12 @@ import {
   undatedIn,
 } from "@memslot/indexing/engine";
 import { QmdFailure, toMemoryError } from "../failures.ts";
-import type { QmdOptions } from "../options.ts";
-import type { FoundQmd } from "../process/find-qmd.ts";
-import type { QmdClient, QmdRow } from "../process/qmd-client.ts";
+import type { QmdRow } from "../process/qmd-client.ts";
+import type { QmdContext } from "../qmd-context.ts";
 import { type Collection, collectionsWith, pathIn } from "../update/collections.ts";
-import { keyOf, type QmdFile, type QmdRecord } from "../update/index-record.ts";
-import type { SessionExport } from "../update/session-export.ts";
-import type { Updates } from "../update/updates.ts";
-import type { QmdAnswer, QmdSearcher } from "./ask-qmd.ts";
+import { keyOf, type QmdFile } from "../update/index-record.ts";
+import { askQmd, type QmdAnswer } from "./ask-qmd.ts";
 import { filteredFiles, newestFiles, withNote } from "./filtered-files.ts";
-import type { SemanticMode } from "./semantic-mode.ts";
-
-export interface QmdContext {
-  options: QmdOptions;
-  found: FoundQmd;
-  folder: string;
-  workspaceDir: string;
-  client: QmdClient;
-  record: QmdRecord;
-  sessions: SessionExport;
-  updates: Updates;
-  semantic: SemanticMode;
-  searcher: QmdSearcher;
-}
 
 /** Fewer visible files are read without qmd. */
 const fewFiles = 20;
@@ -147,7 +130,7 @@ async function findIn(
   const limit = place.scope === undefined ? Math.max(wantedFiles, options.maxResults) : wantedOfPart;
   let answer: QmdAnswer;
   try {
-    answer = await context.searcher.ask({ query, collections, limit, signal: options.signal });
+    answer = await askQmd({ query, collections, limit, signal: options.signal }, context);
   } catch (error) {
     const reason = error instanceof QmdFailure ? error.reason : undefined;
     if (reason === "index_damaged") await updates.lost(true);

@@ -19,20 +19,22 @@ export interface SemanticState {
   action?: string | undefined;
 }
 
+interface SemanticInput {
+  options: Pick<QmdOptions, "searchMode">;
+  client: QmdClient;
+  environment: HostEnvironment;
+}
+
 /** Decides whether qmd searches with its models. Models are never downloaded. */
 export class SemanticMode {
   readonly isWanted: boolean;
-  readonly #options: Pick<QmdOptions, "searchMode">;
-  readonly #client: QmdClient;
-  readonly #environment: HostEnvironment;
+  readonly #input: SemanticInput;
   readonly #cooldown = createRest<string>();
   #hasModels: boolean | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(input: { options: Pick<QmdOptions, "searchMode">; client: QmdClient; environment: HostEnvironment }) {
-    this.#options = input.options;
-    this.#client = input.client;
-    this.#environment = input.environment;
+  constructor(input: SemanticInput) {
+    this.#input = input;
     this.isWanted = input.options.searchMode !== "search";
   }
 
@@ -47,15 +49,16 @@ export class SemanticMode {
   /** Looks for the models if that is due, and lets qmd use them. `hasVectors`: whether the index has embeddings. */
   async prepare(hasVectors: boolean | undefined): Promise<SemanticState> {
     if (!this.isWanted) return { use: false };
+    const { options, client, environment } = this.#input;
     if (this.#hasModels !== true && performance.now() - this.#checkedAt > missingForMs) {
-      this.#hasModels = await hasModels(this.#environment);
+      this.#hasModels = await hasModels(environment);
       this.#checkedAt = performance.now();
-      await this.#client.setMode(this.#hasModels ? "semantic" : "lexical");
+      await client.setMode(this.#hasModels ? "semantic" : "lexical");
     }
     if (this.#hasModels !== true)
       return {
         use: false,
-        reason: `memory.qmd.searchMode is "${this.#options.searchMode}" and the models of qmd are not on this machine`,
+        reason: `memory.qmd.searchMode is "${options.searchMode}" and the models of qmd are not on this machine`,
         action: "run `qmd pull`, which downloads about 2 GB, or set memory.qmd.searchMode to search",
       };
     const { cooldown } = this;

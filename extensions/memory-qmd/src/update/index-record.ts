@@ -19,9 +19,7 @@ const noState: IndexState = { seen: {}, empty: [] };
 const note = "qmd";
 
 export class QmdRecord {
-  readonly #ledger: Ledger;
-  readonly #folder: string;
-  readonly #readOnly: boolean;
+  readonly #input: { ledger: Ledger; folder: string; readOnly: boolean };
   #revision: string | undefined;
   #noted: string | undefined;
   #byKey: ReadonlyMap<string, QmdFile> = new Map();
@@ -29,16 +27,15 @@ export class QmdRecord {
   #state = noState;
 
   constructor(input: { ledger: Ledger; folder: string; readOnly: boolean }) {
-    this.#ledger = input.ledger;
-    this.#folder = input.folder;
-    this.#readOnly = input.readOnly;
+    this.#input = input;
   }
 
   /** Reads the ledger again if this or another process changed it. */
   async refresh(): Promise<void> {
-    const [revision, written] = await Promise.all([this.#ledger.revision(), this.#ledger.noted(note)]);
+    const { ledger, folder } = this.#input;
+    const [revision, written] = await Promise.all([ledger.revision(), ledger.noted(note)]);
     // Without its index qmd has read nothing.
-    const noted = hasIndex(this.#folder) ? written : undefined;
+    const noted = hasIndex(folder) ? written : undefined;
     if (revision === this.#revision && noted === this.#noted) return;
     const files = revision === this.#revision ? this.#files : await this.#list();
     [this.#revision, this.#noted] = [revision, noted];
@@ -46,7 +43,7 @@ export class QmdRecord {
   }
 
   async #list(): Promise<QmdFile[]> {
-    const files = await this.#ledger.listFiles();
+    const files = await this.#input.ledger.listFiles();
     const known = files.map((file) => {
       const before = this.get(file);
       return before?.hash === file.hash && before.recipe === file.recipe ? before.chunks : undefined;
@@ -61,7 +58,7 @@ export class QmdRecord {
   async #rowsOf(files: readonly FileKey[], withText: boolean): Promise<ReadonlyMap<string, ChunkRow[]>> {
     const sources = [...new Set(files.map(({ source }) => source))];
     const scope = { within: files.map(({ path }) => path), without: [] };
-    return Map.groupBy(await this.#ledger.listChunks({ sources, scope, withText }), keyOf);
+    return Map.groupBy(await this.#input.ledger.listChunks({ sources, scope, withText }), keyOf);
   }
 
   #set(files: readonly QmdFile[], state: IndexState): void {
@@ -73,7 +70,8 @@ export class QmdRecord {
   async #note(state: IndexState): Promise<void> {
     this.#set(this.#files, state);
     this.#noted = JSON.stringify(state);
-    if (!this.#readOnly) await this.#ledger.note(note, this.#noted);
+    const { ledger, readOnly } = this.#input;
+    if (!readOnly) await ledger.note(note, this.#noted);
   }
 
   get files(): readonly QmdFile[] {

@@ -18,19 +18,13 @@ export async function beforehand(context, fault) {
   if (fault.grandchild) {
     const holder = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {
       stdio: ["ignore", "inherit", "inherit"],
-      detached: fault.grandchild === "apart",
     });
     // It is left behind when this process ends.
     holder.unref();
     log(tool, { kind: "grandchild", child: holder.pid });
   }
   if (fault.stderr) process.stderr.write(fault.stderr);
-  if (fault.rc !== undefined) {
-    process.stdout.write(fault.stdout ?? "");
-    process.exit(fault.rc);
-  }
   if (fault.busy) throw new Failure("SqliteError: database is locked\n  code: 'SQLITE_BUSY'");
-  if (fault.failure) throw new Failure(fault.failure);
   if (command === "mcp") return;
   if (fault.slowMs) await new Promise((resolve) => setTimeout(resolve, fault.slowMs));
   // As the loop of a real update, which listens to no signal before its end.

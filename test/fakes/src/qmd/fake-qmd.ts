@@ -33,10 +33,6 @@ export interface FakeFault {
   stdout?: string | undefined;
   /** Besides whatever else it says. */
   stderr?: string | undefined;
-  /** Ends at once with this code and `stdout` and `stderr`. */
-  rc?: number | undefined;
-  /** Fails with rc 1 and this on stderr. */
-  failure?: string | undefined;
   notBuilt?: boolean | undefined;
   /** Finds the index locked. */
   busy?: boolean | undefined;
@@ -47,8 +43,8 @@ export interface FakeFault {
   ignoreTerm?: boolean | undefined;
   /** The MCP server stays when its input is closed. */
   ignoreEof?: boolean | undefined;
-  /** Starts a process of its own that holds the output and never ends. `apart`: out of its group, where no stop finds it. */
-  grandchild?: boolean | "apart" | undefined;
+  /** Starts a process of its own that holds the output and never ends. */
+  grandchild?: boolean | undefined;
   exitMidAnswer?: boolean | undefined;
   diskFull?: boolean | undefined;
   embedLocked?: boolean | undefined;
@@ -59,9 +55,10 @@ export interface FakeFault {
 /** Faults of all commands, and over them those of one. */
 export type FakeBehaviour = Partial<Record<"all" | "mcp" | "update" | "embed" | "cleanup" | "version", FakeFault>>;
 
-interface FakeStart extends Record<string, unknown> {
+/** An entry of the log; `at` is in milliseconds since 1970. */
+interface FakeStart {
+  kind: string;
   pid: number;
-  /** Milliseconds since 1970. */
   at: number;
   command: string;
   argv: string[];
@@ -70,19 +67,11 @@ interface FakeStart extends Record<string, unknown> {
   priority: number;
   env: Record<string, string>;
 }
-
-interface FakeCall extends Record<string, unknown> {
+type FakeEnd = Pick<FakeStart, "kind" | "pid" | "at" | "command">;
+interface FakeCall {
   pid: number;
   name: string;
   arguments: Record<string, unknown>;
-}
-
-interface FakeEnd extends Record<string, unknown> {
-  pid: number;
-  /** Milliseconds since 1970. */
-  at: number;
-  command: string;
-  code: number;
 }
 
 /** A scripted qmd in a package folder of its own. */
@@ -139,28 +128,24 @@ export function makeFakeQmd(options: FakeQmdOptions = {}): FakeQmd {
   };
   set(options.behaviour ?? {});
 
-  const entries = (kind: string): Record<string, unknown>[] => {
+  const entries = <T>(kind: string, name?: string): T[] => {
     const file = join(folder, "log.jsonl");
-    if (!existsSync(file)) return [];
-    return readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .filter((entry) => entry["kind"] === kind);
+    const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+    const all = lines.map((line) => JSON.parse(line) as { kind: string; name?: string; command?: string });
+    const isNamed = (each: (typeof all)[number]): boolean => name === undefined || (each.name ?? each.command) === name;
+    return all.filter((each) => each.kind === kind && isNamed(each)) as T[];
   };
-  const named = <T extends Record<string, unknown>>(kind: string, key: keyof T, name: string | undefined): T[] =>
-    (entries(kind) as T[]).filter((each) => name === undefined || each[key] === name);
   return {
     folder,
     command,
     argv: [process.execPath, entry],
     version,
     set,
-    starts: (name) => named<FakeStart>("start", "command", name),
-    calls: (name) => named<FakeCall>("call", "name", name),
-    ends: (name) => named<FakeEnd>("end", "command", name),
+    starts: (name) => entries("start", name),
+    calls: (name) => entries("call", name),
+    ends: (name) => entries("end", name),
     lateAnswers: () => entries("late").length,
-    grandchildren: () => entries("grandchild").map(({ child }) => child as number),
+    grandchildren: () => entries<{ child: number }>("grandchild").map(({ child }) => child),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }),
   };
 }
