@@ -6,7 +6,6 @@ import { ask, useHouse } from "./support/house.ts";
 
 // The whole way, with real files and a real index: what no package can tell alone.
 
-const group = "agent:main:telegram:group:-1";
 const at = new Date("2026-11-22T13:05:00Z");
 
 interface Folder {
@@ -61,44 +60,5 @@ describe("an agent that writes into a folder of notes", () => {
     await appendNote({ workspaceDir, text: "A walrus again.", kind: "daily", at, timeZone: "UTC" });
     expect(existsSync(`${workspaceDir}/.memslot-notes`)).toBe(false);
     expect(await found(await open(), "walrus")).toEqual(["memory/2026-11-22.md"]);
-  });
-});
-
-describe("a group", () => {
-  const shared = { "team/plan.md": "# Plan\n\nA heron was seen by the team.\n", "team/x.md": "Nothing of that.\n" };
-  const own = { "Zanzibar.md": "# Zanzibar\n\nheron zanzibar secret\n", "team/own/y.md": "zanzibar heron heron\n" };
-  const queries = ["heron", "zanzibar", "zanz", "heron zanzibar secret", "2026-05-04", "who is Zanzibar", "plan", "y"];
-
-  test("is told the very same with the notes of the owner and without them", async () => {
-    const open = async (files: Record<string, string>): Promise<Memory> => {
-      const folder = useFolder(files);
-      const memory = await folder.open({ extraPaths: [{ path: `${folder.workspace}/team`, pattern: "*.md" }] });
-      await memory.sync();
-      return memory;
-    };
-    const few = await open(shared);
-    const all = await open({ ...shared, ...own, ...notes, "2026-05-04.md": "heron\n" });
-    const told = async (memory: Memory, query: string): Promise<unknown[]> => {
-      const { results, report } = await ask(memory, query, { ...wide, sessionKey: group });
-      return [results, { ...report, timingsMs: 0 }];
-    };
-    let count = 0;
-    for (const query of queries) {
-      const [results, report] = await told(few, query);
-      expect([query, ...(await told(all, query))]).toEqual([query, results, report]);
-      count += (results as unknown[]).length;
-    }
-    expect(count).toBe(3);
-    expect(await found(all, "zanzibar")).toEqual(["Zanzibar.md", "team/own/y.md"]);
-  });
-
-  test("reads no note but those of a shared place", async () => {
-    const { workspace, open } = useFolder({ ...shared, ...own });
-    const memory = await open({ extraPaths: [`${workspace}/team/plan.md`] });
-    const read = (relPath: string, sessionKey?: string): Promise<unknown> => memory.readFile({ relPath, sessionKey });
-    await expect(read("team/plan.md", group)).resolves.toMatchObject({ status: "ok" });
-    await expect(read("Zanzibar.md")).resolves.toMatchObject({ status: "ok" });
-    for (const relPath of ["Zanzibar.md", "team/x.md", "team/own/y.md", "team/../Zanzibar.md"])
-      await expect(read(relPath, group), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
   });
 });

@@ -1,12 +1,11 @@
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import path from "node:path";
-import { writeFiles } from "@memslot/test-tools/files";
 import type { SyncReport } from "memslot";
 import { describe, expect, test } from "vitest";
 import { type EmbeddingHouse, manyNotes, notesSent, useEmbeddingHouse } from "../support/embedding-house.ts";
 import { ask, indexFile } from "../support/house.ts";
 
-// What is sent when neither the index nor the count of what was spent can be kept.
+// What is sent when neither the index nor the count of spent tokens can be stored. A damaged count: usage.test.ts.
 
 const wholeMemory = 12;
 
@@ -104,16 +103,5 @@ describe("the budget of a day is kept over all commands", () => {
     expect(given.api.stats().tokens).toBeGreaterThan(0);
     expect(given.api.stats().tokens).toBeLessThanOrEqual(tokensPerDay);
     expect(reports.at(-1)?.pendingVectors?.reason).toContain("budget of today is spent");
-  });
-
-  test.each<[string, Record<string, string>]>([
-    ["the folder of the count is a file", { embeddings: "" }],
-    ["the count is damaged", { "embeddings/state.sqlite": "\u0000\u0000 no count \n" }],
-  ])("%s: nothing is sent", async (_, files) => {
-    const given = await useEmbeddingHouse(manyNotes(wholeMemory));
-    writeFiles(given.stateDir, files);
-    const reports = await commands(given, 2, "cli", { budget: { tokensPerDay } });
-    expect(given.api.log).toEqual([]);
-    expect(reports.at(-1)?.pendingVectors?.reason).toContain("tokensPerDay cannot be enforced");
   });
 });

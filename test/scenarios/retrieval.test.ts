@@ -1,11 +1,10 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Memory } from "memslot";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { placedEmbeddings } from "../support/embedding-house.ts";
 import { ask, type House, useHouse } from "../support/house.ts";
 import { sessionsFolder } from "../support/notes.ts";
-import { runCli } from "../support/run-command.ts";
 // A sentence, and queries that find it: parts of words where a script has no spaces, words and beginnings elsewhere.
 import scripts from "../data/scripts.json" with { type: "json" };
 import groups from "../data/search-cases.json" with { type: "json" };
@@ -120,19 +119,10 @@ describe("text in every script", () => {
     return memory;
   }
 
-  const matrices = new Map<string, { house: House; memory: Memory }>();
-  beforeAll(async () => {
-    for (const form of ["NFC", "NFD"] as const) {
-      const house = useHouse();
-      matrices.set(form, { house, memory: await openMatrix(house, form) });
-    }
-  });
-  const matrixIn = (form: string): { house: House; memory: Memory } => matrices.get(form) ?? expect.fail(form);
-
-  test.each(["NFC", "NFD"])(
+  test.each(["NFC", "NFD"] as const)(
     "written in %s is found in notes and transcripts, however the query is written",
     async (form) => {
-      const { memory } = matrixIn(form);
+      const memory = await openMatrix(useHouse(), form);
       for (const [script, { text, queries }] of Object.entries(scripts))
         for (const query of queries)
           for (const asked of [query.normalize("NFC"), query.normalize("NFD")]) {
@@ -144,20 +134,6 @@ describe("text in every script", () => {
           }
     },
   );
-
-  test("is found by the command as by the library", async () => {
-    const { house, memory } = matrixIn("NFC");
-    const store = { path: memory.status().dbPath };
-    const defaults = { workspace: house.notes, memorySearch: { provider: "none", ...memorySearch, store } };
-    const config = path.join(house.folder, "memslot.json");
-    writeFileSync(config, JSON.stringify({ agents: { defaults } }));
-    const { results } = await ask(memory, "飞书插件配置");
-    const run = await runCli(["memory", "search", "飞书插件配置", "--json"], { stateDir: house.stateDir, config });
-    const answer = JSON.parse(run.stdout) as { results: typeof results };
-    const places = (of: typeof results): unknown[] => of.map((result) => [result.path, result.startLine]);
-    expect(places(answer.results)).toEqual(places(results));
-    expect(results.length).toBeGreaterThan(0);
-  });
 });
 
 type Case = { query: string; first: string; level?: string };

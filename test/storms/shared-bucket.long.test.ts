@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type House, useHouse } from "../support/house.ts";
+import { ask, type House, useHouse } from "../support/house.ts";
 import { type CliRun, runCli } from "../support/run-command.ts";
 import { stormSize } from "../support/storm-size.ts";
 
@@ -106,7 +106,7 @@ describe("hosts that share a bucket", () => {
       for (const name of ["before", "between"]) house.write(note(name));
       const { plugins } = settingsIn(house);
       const memory = await house.open({ settings: { plugins }, memorySearch: { sync: { watch: false } } });
-      const find = async (name: string): Promise<string | undefined> => (await memory.search(`ferry ${name}`))[0]?.path;
+      const find = async (name: string): Promise<string | undefined> => (await ask(memory, `ferry ${name}`)).paths[0];
       await memory.sync();
       expect(await find("before")).toBe("memory/before.md");
       storage.down("refuse");
