@@ -4,6 +4,7 @@ import fs, {
   closeSync,
   constants,
   existsSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -23,6 +24,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AppendedNote,
   appendNote,
+  createMemoryCommands,
   createMemoryTools,
   editNote,
   forgetNote,
@@ -440,6 +442,16 @@ test.each([
   if ((await change()) === "conflict") await change();
   expect(readFileSync(curated, "utf8")).toBe(left);
   expect(readdirSync(workspaceDir).toSorted()).toEqual(["MEMORY.md", "memory"]);
+});
+
+test("a second name that a process was killed with before its replacement is removed with the note", async () => {
+  writeFileSync(curated, "one\n");
+  const key = createHash("sha256").update("MEMORY.md").digest("hex").slice(0, 32);
+  linkSync(curated, path.join(workspaceDir, `.memslot-01234567-89ab-cdef-0123-456789abcdef.${key}-4.tmp`));
+  const { settings, stateDir } = place();
+  const memory = { agentId: "main", workspaceDir, ownerAllowFrom: [] };
+  await createMemoryCommands({ memory, edit: { settings, stateDir } }).delete({ path: "/memories/MEMORY.md" });
+  expect(readdirSync(workspaceDir)).toEqual(["memory"]);
 });
 
 describe("while a line is changed, an editor", () => {

@@ -21,26 +21,23 @@ function nameKey(note: string): string {
   return createHash("sha256").update(note).digest("hex").slice(0, 32);
 }
 
-/** Removes drafts that killed processes have left in a folder, but none with bytes that only it has. */
-export function dropOldDrafts(folder: string): void {
-  // A second name has the old time of its file, but a new time of the last change.
-  for (const { draft, stats, size } of draftsIn(folder)) {
+/**
+ * Removes what killed processes have left in a folder: old drafts and second names of this note. Returns replaced files
+ * of the note, which may have bytes that only they have. The caller has the lock of the note, if one is given.
+ */
+export function clearDrafts(folder: string, note?: string): { name: string; size: number }[] {
+  const drafts = [...draftsIn(folder)];
+  if (drafts.length === 0) return [];
+  const file = note && lstatSync(path.join(folder, note), { bigint: true, throwIfNoEntry: false });
+  return drafts.flatMap(({ draft, stats, key, size }) => {
+    const isSecondName = file && isSame(stats, file);
+    if (file && !isSecondName && key === nameKey(note))
+      return [{ name: path.basename(draft), size: Number(size) }];
+    // A second name has the old time of its file, but a new time of the last change.
+    const isOld = Date.now() - Number(stats.ctimeMs) > oldMs;
     const isUnsaved = size !== undefined && stats.nlink === 1n && stats.size > size;
-    if (Date.now() - Number(stats.ctimeMs) > oldMs && !isUnsaved) rmSync(draft, { force: true });
-  }
-}
-
-/** Removes such names of this very file. The caller has its lock, so the process that made them has ended. */
-export function dropDraftNames(folder: string, file: BigIntStats): void {
-  for (const { draft, stats } of draftsIn(folder)) if (isSame(stats, file)) rmSync(draft, { force: true });
-}
-
-/** Replaced files of a note whose process was killed before it removed them. The caller has the lock of the note. */
-export function replacedDrafts(folder: string, note: string): { name: string; size: number }[] {
-  const own = [...draftsIn(folder)].filter(({ key }) => key === nameKey(note));
-  return own.flatMap(({ draft, stats, size }) => {
-    const file = lstatSync(path.join(folder, note), { bigint: true, throwIfNoEntry: false });
-    return file === undefined || isSame(stats, file) ? [] : [{ name: path.basename(draft), size: Number(size) }];
+    if (isSecondName || (isOld && !isUnsaved)) rmSync(draft, { force: true });
+    return [];
   });
 }
 

@@ -13,7 +13,7 @@ import {
 } from "@memslot/core/files";
 import { decodeText, noteFile } from "@memslot/indexing/host";
 import { busyFor, withStateLock } from "../failures.ts";
-import { draftOf, dropDraftNames, dropOldDrafts, replacedDrafts, replacedOf } from "./drafts.ts";
+import { clearDrafts, draftOf, replacedOf } from "./drafts.ts";
 import { cannotWrite, failureOf, throwIfAborted } from "./note-folder.ts";
 import type { NoteContent, NoteName, NotePath, ReplacedNote, ReplaceNoteOptions } from "./note-content.ts";
 import { appendWhole, closing, hashOf, readWhole } from "./safe-writes.ts";
@@ -29,9 +29,6 @@ export async function changeNote(
   change: NoteChange,
 ): Promise<ReplacedNote> {
   return await inLockedFolder(given, async (note) => {
-    dropOldDrafts(note.folder.path);
-    await saveReplaced(note);
-
     const there = await openThere(note);
     if (there === undefined) return { state: "conflict", note: undefined };
     return await closing(there.handle, async () => {
@@ -39,7 +36,7 @@ export async function changeNote(
       const bytes = change.make(there.bytes, now);
       if (bytes === undefined) return { state: "conflict", note: now };
       if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
-      if (there.stats.nlink > 1n && !(await isOnlyName(note, there)))
+      if (there.stats.nlink > 1n)
         throw cannotWrite(
           note,
           "it has more than one name (a hard link), and only one would change: put a copy in its place",
@@ -52,14 +49,9 @@ export async function changeNote(
   });
 }
 
-/** A process that was killed before its exchange has left a second name of the note. */
-async function isOnlyName({ folder }: Note, { handle, stats }: OpenedNote): Promise<boolean> {
-  dropDraftNames(folder.path, stats);
-  return (await handle.stat()).nlink === 1;
-}
-
-async function saveReplaced({ folder, name }: Note): Promise<void> {
-  for (const replaced of replacedDrafts(folder.path, name)) {
+/** Recovers from a process that was killed in the middle of its exchange. */
+async function recover({ folder, name }: Note): Promise<void> {
+  for (const replaced of clearDrafts(folder.path, name)) {
     const appended = await closing(await folder.open(replaced.name, constants.O_RDONLY), async (handle) => {
       return (await settledBytes(handle)).subarray(replaced.size);
     });
@@ -232,7 +224,10 @@ export async function inLockedFolder<T>(
     await mkdir(locks, { recursive: true, mode: 0o700 });
     const key = hashOf(path.join(note.folder.path, note.name)).slice(0, 32);
     const options = { waitMs: 5_000, busy: busyFor(`${relPath} has been`, 5), signal };
-    return await withStateLock(path.join(locks, `note-${key}.lock`), options, () => run(note));
+    return await withStateLock(path.join(locks, `note-${key}.lock`), options, async () => {
+      await recover(note);
+      return await run(note);
+    });
   });
 }
 

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type FolderInPlace, listInPlace, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
-import { dropOldDrafts } from "../edit/drafts.ts";
+import { clearDrafts } from "../edit/drafts.ts";
 import { cannotWrite, failureOf, openWay, throwIfAborted } from "../edit/note-folder.ts";
 import type { NotePath } from "../edit/note-content.ts";
 import type { NoteName } from "../edit/note-content.ts";
@@ -92,7 +92,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
 async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPlace | undefined> {
   if (!dryRun) {
     const folder = await openWay(place);
-    dropOldDrafts(folder.path);
+    clearDrafts(folder.path);
     return folder;
   }
   const workspace = await realpath(place.workspaceDir).catch(unlessMissing);
