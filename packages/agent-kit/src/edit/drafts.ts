@@ -31,8 +31,7 @@ export function clearDrafts(folder: string, note?: string): { name: string; size
   const file = note && lstatSync(path.join(folder, note), { bigint: true, throwIfNoEntry: false });
   return drafts.flatMap(({ draft, stats, key, size }) => {
     const isSecondName = file && isSame(stats, file);
-    if (file && !isSecondName && key === nameKey(note))
-      return [{ name: path.basename(draft), size: Number(size) }];
+    if (file && !isSecondName && key === nameKey(note)) return [{ name: path.basename(draft), size: Number(size) }];
     // A second name has the old time of its file, but a new time of the last change.
     const isOld = Date.now() - Number(stats.ctimeMs) > oldMs;
     const isUnsaved = size !== undefined && stats.nlink === 1n && stats.size > size;
