@@ -21,7 +21,7 @@ export { type ConfigReferenceRow, configReference } from "./config/keys.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
 export { timeForms, whyTarget } from "./guard/arguments.ts";
 export { passMemoryCalls } from "./guard/calls.ts";
-export { type EmbeddingOpeners, createEmbeddingOpeners } from "./open/open-plugin.ts";
+export { EmbeddingOpeners } from "./open/open-plugin.ts";
 export { checkWorkspace } from "./open/workspace.ts";
 export { installedPluginsDir } from "./config/packages.ts";
 export { type DisabledPlugin, memoryState, resolveMemorySlot } from "./open/slot.ts";
@@ -36,4 +36,4 @@ export {
 } from "./plugins/known-plugins.ts";
 export { nameFromVisible, unseenCharacter } from "./text/visible-text.ts";
 export { type Tell, hasListener, traceCall } from "./debug/trace-call.ts";
-export { type Rest, createRest, lazily, SerialQueue } from "./run-control.ts";
+export { type Cooldown, createCooldown, lazily, SerialQueue } from "./run-control.ts";

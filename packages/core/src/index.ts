@@ -43,8 +43,7 @@ export type { CreateMemoryOptions } from "./guard/client.ts";
 export { createMemory } from "./guard/guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type MemoryPool, type MemoryPoolOptions, createMemoryPool } from "./open/memory-pool.ts";
-export type { BreakerClock, FallbackOptions, FallbackPrimary } from "./fallback/primary.ts";
-export type { FallbackSpare } from "./fallback/standby.ts";
+export type { FallbackBackend } from "./fallback/primary.ts";
 export { withFallback } from "./fallback/with-fallback.ts";
 export { visibleText, visibleMessage, visibleName, visibleJson } from "./text/visible-text.ts";
 export type {

@@ -1,23 +1,23 @@
 /** Blocks repeated calls after a failure: until the cooldown ends, the failure is reported again without a call. */
-export interface Rest<Failure> {
+export interface Cooldown<Failure> {
   current(): { failure: Failure; remainingMs: number } | undefined;
   start(failure: Failure, forMs: number): void;
   end(): void;
 }
 
 /** `now`: a clock that never goes back, in milliseconds. */
-export function createRest<Failure>(now: () => number = () => performance.now()): Rest<Failure> {
-  let rest: { failure: Failure; untilMs: number } | undefined;
+export function createCooldown<Failure>(now: () => number = () => performance.now()): Cooldown<Failure> {
+  let running: { failure: Failure; untilMs: number } | undefined;
   return {
     current() {
-      const remainingMs = rest === undefined ? 0 : rest.untilMs - now();
-      return rest !== undefined && remainingMs > 0 ? { failure: rest.failure, remainingMs } : undefined;
+      const remainingMs = running === undefined ? 0 : running.untilMs - now();
+      return running !== undefined && remainingMs > 0 ? { failure: running.failure, remainingMs } : undefined;
     },
     start(failure, forMs) {
-      rest = { failure, untilMs: now() + forMs };
+      running = { failure, untilMs: now() + forMs };
     },
     end() {
-      rest = undefined;
+      running = undefined;
     },
   };
 }

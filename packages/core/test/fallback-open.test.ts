@@ -186,7 +186,7 @@ describe("a fallback backend that cannot be used is an error that names the key"
     const memory = await open({ plugins, deny: ["memory-core"], told });
     expect((await ask(memory)).paths).toEqual(["tool.md"]);
     expect(memory.status().spare).toBeUndefined();
-    expect(told).toEqual([expect.stringMatching(/^"tool" has no spare: .*plugins\.deny lists "memory-core"/)]);
+    expect(told).toEqual([expect.stringMatching(/^"tool" has no fallback: .*plugins\.deny lists "memory-core"/)]);
   });
 });
 

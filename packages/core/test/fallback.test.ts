@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import {
-  type FallbackOptions,
-  type FallbackPrimary,
+  type FallbackBackend,
   type ManagerSearchOptions,
   type ManagerSyncParams,
   type Memory,
@@ -94,21 +93,21 @@ interface Pair {
 
 /** The primary "tool" with its fallback backend "spare", on a clock that stands still. */
 function pair(
-  own: Partial<MemorySearchManager> | Extract<FallbackPrimary, { open: unknown }>,
+  own: Partial<MemorySearchManager> | FallbackBackend,
   standbyOwn: Partial<MemorySearchManager> = {},
-  options: FallbackOptions = {},
+  deadlines: Parameters<typeof withFallback>[2] = {},
 ): Pair {
   stopClock();
   let opens = 0;
-  const primary = finding("tool", "open" in own ? {} : own);
+  const primary = finding("tool", "name" in own ? {} : own);
   const standby = finding("spare", standbyOwn);
   const open = async (): Promise<MemorySearchManager> => {
     opens += 1;
     await settle();
     return standby;
   };
-  const first: FallbackPrimary = "open" in own ? own : { name: "tool", manager: primary };
-  const manager = withFallback(first, { name: "spare", open }, options);
+  const first: FallbackBackend = "name" in own ? own : { name: "tool", manager: primary };
+  const manager = withFallback(first, { name: "spare", open }, deadlines);
   const about = { agentId: "main", workspaceDir: "/notes", backend: "tool", settings: settings() };
   return { manager, memory: createMemory(manager, about), primary, standby, opens: () => opens };
 }
@@ -152,7 +151,7 @@ function syncParams(own: Partial<ManagerSyncParams> = {}): ManagerSyncParams {
   return { reason: "cli", force: false, wait: true, progress: () => {}, signal, ...own };
 }
 
-const holdOffMs = 30_000;
+const cooldownMs = 30_000;
 
 describe("while the primary answers", () => {
   test("nothing else is opened, and its answers, reports and capabilities are its own", async () => {
@@ -315,7 +314,7 @@ describe("the way back", () => {
     const { manager } = pair({ search });
     const first = (await ask(manager)).report?.fallback;
     expect(first).toMatchObject({ since: "2026-01-01T12:00:00.000Z", retryAt: "2026-01-01T12:00:30.000Z" });
-    await pass(holdOffMs - 1);
+    await pass(cooldownMs - 1);
     expect((await ask(manager)).report?.fallback).toEqual(first);
     expect(search).toHaveBeenCalledTimes(1);
     await pass(1);
@@ -342,7 +341,7 @@ describe("the way back", () => {
     expect(waits.map((ms) => ms / 1000)).toEqual([30, 60, 120, 240, 480, 600, 600, 600]);
     expect(manager.status().fallback).toBeUndefined();
     const { since = "", retryAt = "" } = (await ask(manager)).report?.fallback ?? {};
-    expect(Date.parse(retryAt) - Date.parse(since)).toBe(holdOffMs);
+    expect(Date.parse(retryAt) - Date.parse(since)).toBe(cooldownMs);
   });
 
   test("calls that fail together count as one failure, and a late success or failure for nothing", async () => {
@@ -374,7 +373,7 @@ describe("the way back", () => {
     const late = ask(manager);
     await settle();
     await ask(manager);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     await ask(manager);
     slow.fail(new MemoryError("UNAVAILABLE", "late"));
     expect((await late).paths).toEqual(["spare.md"]);
@@ -390,7 +389,7 @@ describe("the way back", () => {
     });
     const { manager } = pair({ search });
     await ask(manager);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     const caller = new AbortController();
     const trying = ask(manager, { signal: caller.signal });
     await pass(999);
@@ -412,7 +411,7 @@ describe("the way back", () => {
     const search = failsOnce(hang);
     const { manager } = pair({ search });
     await ask(manager);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     const { retryAt } = manager.status().fallback ?? {};
     const caller = new AbortController();
     const waiting = rejected(ask(manager, { signal: caller.signal }));
@@ -426,7 +425,7 @@ describe("the way back", () => {
   test("a try that hangs is a failure at its deadline", async () => {
     const { manager } = pair({ search: failsOnce(hang) });
     const first = (await ask(manager)).report?.fallback;
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     await askFor(manager, 15_000);
     const { since, retryAt = "", reason } = manager.status().fallback ?? {};
     expect([since, reason]).toEqual([first?.since, 'search of "tool" gave no answer within 15 s']);
@@ -440,7 +439,7 @@ describe("the way back", () => {
     ];
     const { memory, manager } = pair({ search: failsOnce(), readFile, sync });
     await memory.search("q");
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     await memory.readFile({ relPath: "a.md" });
     await memory.sync();
     expect([readFile, sync].map(({ mock }) => mock.calls.length)).toEqual([0, 0]);
@@ -461,7 +460,7 @@ describe("the way back", () => {
     });
     const { manager } = pair({ sync: sync.mockImplementationOnce(gone) });
     await manager.sync?.(syncParams());
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     const synced = manager.sync?.(syncParams());
     for (const { open } of steps) {
       await pass(299_000);
@@ -483,9 +482,9 @@ describe("a primary that could not be opened", () => {
     expect((await ask(manager)).report?.fallback?.reason).toBe("the bucket cannot be reached");
     expect(open).not.toHaveBeenCalled();
     expect(manager.capabilities).toEqual(capabilities);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     expect((await ask(manager)).report?.fallback?.reason).toBe("still gone");
-    await pass(2 * holdOffMs);
+    await pass(2 * cooldownMs);
     const during = await Promise.all([ask(manager), askFor(manager, 1_000), ask(manager)]);
     expect(during.flatMap(({ paths }) => paths)).toEqual(["spare.md", "spare.md", "spare.md"]);
     expect(open).toHaveBeenCalledTimes(2);
@@ -502,7 +501,7 @@ describe("a primary that could not be opened", () => {
   ])("and whose opening %s stays away, with that reason", async (_name, open, reason) => {
     const { manager } = pair({ name: "tool", open, failure });
     await ask(manager);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     expect((await ask(manager)).report?.fallback?.reason).toContain(reason);
     expect(manager.status().fallback?.reason).toContain(reason);
   });
@@ -585,7 +584,7 @@ describe("sync", () => {
     };
     const { memory } = pair({ search: failsOnce(), sync: own }, { sync });
     await memory.search("q");
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     await memory.search("q");
     const seen: SyncProgress[] = [];
     await expect(memory.sync({ reason: "watch", progress: (update) => seen.push(update) })).resolves.toEqual(done);
@@ -593,7 +592,7 @@ describe("sync", () => {
     expect(seen.map(({ label }) => label)).toEqual(["tool: a.md", "spare"]);
     sync.mockRejectedValueOnce(new Error("disk full"));
     await expect(memory.sync()).resolves.toEqual(done);
-    expect(memory.status().custom?.notices).toEqual(['the spare "spare" could not be synced: disk full']);
+    expect(memory.status().custom?.notices).toEqual(['the fallback "spare" could not be synced: disk full']);
     await memory.sync();
     expect(memory.status().custom?.notices).toBeUndefined();
   });
@@ -681,7 +680,7 @@ describe("close", () => {
     const close = async (): Promise<void> => void order.push("closed");
     const { manager } = pair({ search, close }, { close });
     await ask(manager);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     await askFor(manager, 1_000);
     await manager.close?.();
     expect(order).toEqual(["aborted", "closed", "closed"]);
@@ -693,7 +692,7 @@ describe("close", () => {
     const failure = new MemoryError("UNAVAILABLE", "gone");
     const { manager, standby } = pair({ name: "tool", open, failure });
     await ask(manager);
-    await pass(holdOffMs);
+    await pass(cooldownMs);
     await askFor(manager, 1_000);
     const closing = manager.close?.();
     await settle();

@@ -281,7 +281,7 @@ describe("plugins that `memslot plugins add` has installed", () => {
     const found = await installedIn(root, inWorkspace(root));
     expect(found.known).toEqual([]);
     expect(messages(found)).toEqual([
-      `installed plugins are not used: ${join(root, "plugins")} lies inside the workspace ${root}; set MEMSLOT_HOME to a folder outside of it`,
+      `installed plugins are not used: ${join(root, "plugins")} is inside the workspace ${root}; set MEMSLOT_HOME to a folder outside of it`,
     ]);
     expect(ids(await installedIn(root, inWorkspace(join(root, "plugins-of-notes"))))).toEqual(["one"]);
   });

@@ -223,7 +223,7 @@ describe("a library or a program that a trusted configuration names", () => {
     const { notices } = await computer.load();
     expect(await used()).toBeUndefined();
     expect(notices).toEqual([
-      `${file}: ${key} is not loaded: the code in ${library} has changed since the configuration was trusted; look at it, and if it is yours, run \`memslot trust\` in the folder of the configuration`,
+      `${file}: ${key} is not loaded: the code in ${library} has changed since the configuration was trusted; check it, and if it is yours, run \`memslot trust\` in the folder of the configuration`,
     ]);
   });
 
@@ -312,7 +312,7 @@ describe("a plugin that is located in a workspace", () => {
     plantPackage("dep", join(stateDir, "plugins/node_modules/dep"));
     computer.write(join(stateDir, "memslot.json5"), { plugins: { slots: { memory: "evil" } } });
     const outcome = await opened({ env: { ...computer.env, MEMSLOT_HOME: stateDir } });
-    const message = expect.stringContaining("lies inside the workspace");
+    const message = expect.stringContaining("is inside the workspace");
     if (inside) expect(outcome).toMatchObject({ code: "CONFIG", message });
     else expect(outcome).toBe("evil");
     expect(existsSync(marker)).toBe(!inside);

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { type AgentConfig, type EmbeddingSetup, type MemslotConfig, MemoryError, messageOf } from "@memslot/core";
-import { type EmbeddingOpeners, type FoundPlugin, createEmbeddingOpeners, forbiddenBy } from "@memslot/core/host";
+import { EmbeddingOpeners, type FoundPlugin, forbiddenBy } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { addPlugin } from "../plugins/add-plugin.ts";
 import { installSpec, shellLine } from "../plugins/install-spec.ts";
@@ -76,7 +76,7 @@ export async function fetchModel(
 
 function openersFor(config: MemslotConfig, agent: AgentConfig): EmbeddingOpeners {
   const settings = config.agent(agent.id).memorySearch;
-  return createEmbeddingOpeners({ config, settings, deadlineMs: OPEN_DEADLINE_MS });
+  return new EmbeddingOpeners({ config, settings, deadlineMs: OPEN_DEADLINE_MS });
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { messageOf, withDeadline } from "@memslot/core";
-import { createRest } from "@memslot/core/host";
+import { createCooldown } from "@memslot/core/host";
 import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { failureOfWords, QmdFailure } from "../failures.ts";
 import { maxOutput, type QmdLimits, QmdProcess, type StartOptions } from "./run-qmd.ts";
@@ -23,7 +23,7 @@ interface RunningServer {
 export class McpServer {
   readonly #limits: QmdLimits;
   readonly #start: () => StartOptions;
-  readonly #rest = createRest<QmdFailure>();
+  readonly #rest = createCooldown<QmdFailure>();
   #ending: Promise<unknown> = Promise.resolve();
   #child: QmdProcess | undefined;
   #running: Promise<RunningServer> | undefined;

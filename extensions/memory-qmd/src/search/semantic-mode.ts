@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
-import { createRest } from "@memslot/core/host";
+import { createCooldown } from "@memslot/core/host";
 import type { QmdClient } from "../process/qmd-client.ts";
 import type { HostEnvironment } from "../process/run-qmd.ts";
 import type { QmdOptions } from "../options.ts";
@@ -29,7 +29,7 @@ interface SemanticInput {
 export class SemanticMode {
   readonly isWanted: boolean;
   readonly #input: SemanticInput;
-  readonly #cooldown = createRest<string>();
+  readonly #cooldown = createCooldown<string>();
   #hasModels: boolean | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
 

@@ -1,5 +1,5 @@
 import { isAbort, messageOf, withDeadline } from "@memslot/core";
-import { createRest, SerialQueue } from "@memslot/core/host";
+import { createCooldown, SerialQueue } from "@memslot/core/host";
 import { type QmdOptions, readDuration } from "../options.ts";
 import { type IndexInput, QmdIndex } from "./qmd-index.ts";
 
@@ -21,7 +21,7 @@ export class Updates {
   readonly #input: UpdatesInput;
   readonly #closing = new AbortController();
   readonly #queue = new SerialQueue();
-  readonly #pause = createRest<unknown>();
+  readonly #pause = createCooldown<unknown>();
   #failures = 0;
   #timer: { handle: NodeJS.Timeout; at: number } | undefined;
   #isQueued = false;

@@ -1,5 +1,5 @@
 import { type Memory, MemoryError, type SearchAnswer, mostResults } from "@memslot/core";
-import { isClientSource, type Rest } from "@memslot/core/host";
+import { isClientSource, type Cooldown } from "@memslot/core/host";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
 import type { RecentRecalls } from "./recalled-text.ts";
 import { searchAnswer, unavailable } from "./search-answer.ts";
@@ -26,7 +26,7 @@ const aboutField = /^(?:maxResults|maxTokens|minScore|corpus|since|until|order|d
 /** `memory_search`. After a failure it does not ask memory again until the cooldown is over. */
 export function memorySearchTool(
   setting: ToolSetting,
-  cooldown: Rest<FailureAdvice>,
+  cooldown: Cooldown<FailureAdvice>,
   recalls: RecentRecalls,
 ): MemoryTool {
   const { opened, deadlineMs, cooldownMs, now, sessionKey } = setting;

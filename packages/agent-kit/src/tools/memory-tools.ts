@@ -9,7 +9,7 @@ import {
   visibleMessage,
   visibleName,
 } from "@memslot/core";
-import { createRest } from "@memslot/core/host";
+import { createCooldown } from "@memslot/core/host";
 import type { ChatType, CitationsMode } from "../citations.ts";
 import { localDay } from "../edit/local-day.ts";
 import type { FailureAdvice, ToolSetting } from "./tool-setting.ts";
@@ -83,7 +83,7 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
     cooldownMs: options.cooldownMs ?? 60_000,
     now,
   };
-  const cooldown = createRest<FailureAdvice>(now);
+  const cooldown = createCooldown<FailureAdvice>(now);
   const recalls = createRecentRecalls();
   const { edit = false } = options;
   const change = shared || edit === false ? undefined : { ...edit, ...clockOf(edit) };

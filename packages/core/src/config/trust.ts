@@ -24,7 +24,7 @@ export interface TrustRecord {
   readonly file: string;
   readonly sha256: string;
   readonly trustedAt: string;
-  /** The code it names. Code that is missing here or has changed is not loaded. */
+  /** The code that the file names. Code that is missing here or has changed is not loaded. */
   readonly code: readonly TrustedCode[];
 }
 
@@ -47,14 +47,14 @@ export async function trustConfig(
   return record;
 }
 
-/** Every file that is trusted, oldest first. A record that is damaged does not count. */
+/** All trusted files, oldest record first. Damaged records are ignored. */
 export async function listTrusted({ stateDir }: { stateDir: string }): Promise<TrustRecord[]> {
   const names = namesIn(join(stateDir, folder)).filter((name) => name.endsWith(".json"));
   const records = names.flatMap((name) => readRecord(join(stateDir, folder, name)) ?? []);
   return records.toSorted((a, b) => compare(a.trustedAt, b.trustedAt) || compare(a.file, b.file));
 }
 
-/** Takes trust back, also for a file that is gone. False if it was not trusted. */
+/** Revokes trust, also for a deleted file. False if it was not trusted. */
 export async function revokeTrust(file: string, { stateDir }: { stateDir: string }): Promise<boolean> {
   const path = canonical(file);
   const place = placeOf(path, stateDir);
@@ -85,7 +85,7 @@ function readRecord(place: string): TrustRecord | undefined {
     const record: unknown = JSON.parse(readFileSync(place, "utf8"));
     return isRecord(record) ? record : undefined;
   } catch {
-    return undefined; // Missing or damaged: then the file is not trusted, and the next `trustConfig` writes it anew.
+    return undefined; // Missing or damaged: the file is not trusted, and the next `trustConfig` rewrites the record.
   }
 }
 
@@ -171,7 +171,7 @@ export async function assertTrusted(place: string, what: string, trusted: readon
 function changed(what: string, place: string, how: string, cause?: unknown): MemoryError {
   return new MemoryError(
     "CONFIG",
-    `${what} is not loaded: the code in ${place} ${how}; look at it, and if it is yours, run \`memslot trust\` in the folder of the configuration`,
+    `${what} is not loaded: the code in ${place} ${how}; check it, and if it is yours, run \`memslot trust\` in the folder of the configuration`,
     { cause },
   );
 }

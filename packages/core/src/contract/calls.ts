@@ -13,6 +13,7 @@ import type {
 import type { ManagerSearchOptions, MemorySearchOptions, SearchWhy, WhyTarget } from "./search.ts";
 
 export interface CallOptions {
+  /** Its abort rejects the call with an `AbortError`. */
   signal?: AbortSignal | undefined;
 }
 
@@ -30,21 +31,25 @@ export interface Call<
   answer: Answer;
 }
 
+/** A table of calls: the shape of `IndexCalls`. */
 export type Calls<Table> = { readonly [Name in keyof Table]: Call };
 
 type Options<Fields = object> = [options?: (Fields & CallOptions) | undefined];
 type Params<Fields> = [params: Fields & CallOptions];
 type Checked<Fields = object> = [params: Fields & { signal: AbortSignal }];
 
-/** The calls about an index, each optional for a manager; each has a row in `guard/calls.ts`. */
+/**
+ * The calls about an index. A manager may lack any of them: the memory then answers `undefined`. Each has a row in
+ * `guard/calls.ts`.
+ */
 export interface IndexCalls {
-  /** What a sync would cost. Nothing is changed and nothing is sent to find out. */
+  /** Estimates the cost of a sync. Changes nothing and sends no provider request. */
   estimate: Call<Options, Checked, SyncEstimate>;
-  /** What the files hold and a search does not find. Changes nothing. */
+  /** Lists notes and files that a search cannot find. Changes nothing. */
   survey: Call<Options, Checked, MemorySurvey>;
-  /** The searched and the excluded files: at most `limit` of each (default 20,000), with totals. For the owner only. */
+  /** Lists searched and excluded files: `limit` of each at most (1 to 20,000, the default). For the owner. */
   listFiles: Call<Options<{ limit?: number | undefined }>, Checked<{ limit: number }>, MemoryFileList>;
-  /** Passages, links and backlinks of a note; undefined if it is not indexed. For the owner only. */
+  /** Passages, links and backlinks of a note. `undefined` if the note is not indexed. For the owner. */
   describeFile: Call<Params<NotePath>, Checked<{ relPath: string }>, MemoryFileFacts>;
   /** Explains why a note or line is or is not a result. Throws `INVALID_ARGUMENT` for a shared audience. */
   why: Call<
@@ -52,25 +57,25 @@ export interface IndexCalls {
     [query: string, target: WhyTarget, options: ManagerSearchOptions],
     SearchWhy
   >;
-  /** Checks the index: compares its parts and searches a sample. `fix` repairs it without a provider request. */
+  /** Checks the index: compares its parts and searches a sample. `fix` repairs it, without a provider request. */
   check: Call<Options<{ fix?: boolean | undefined }>, Checked<{ fix: boolean }>, IndexCheck>;
-  /** Gives back space on disk that deleted and changed notes have left. */
+  /** Frees disk space that deleted and changed notes have left in the index. */
   compact: Call<Options, Checked, CompactReport>;
-  /** The last syncs with how long they took, and the vectors that there are. Changes nothing. */
+  /** The latest syncs with their durations, and the vector spaces. Changes nothing. */
   details: Call<Options, Checked, IndexDetails>;
-  /** Passages as points, with the place of a query. `dimensions`: 2 to 24, default 2. For the owner only. */
+  /** Passages as points, with the place of a query. `dimensions`: 2 (default) to 24. For the owner. */
   map: Call<
     Options<{ query?: string | undefined; dimensions?: number | undefined }>,
     Checked<{ query: string | undefined; dimensions: number }>,
     MemoryMap
   >;
-  /** Nearest passages to the one at this line, `limit` (default 8, at most 50). Undefined if none begins there. */
+  /** Passages nearest to the one at `startLine`: `limit` is 1 to 50, default 8. `undefined` if none begins there. */
   near: Call<
     Params<NotePath & { startLine: number; limit?: number | undefined }>,
     Checked<{ relPath: string; startLine: number; limit: number }>,
     readonly NearPassage[]
   >;
-  /** Lets the next sync try every text again that the embedding provider has refused. Sends nothing by itself. */
+  /** Releases texts that the embedding provider has refused: the next sync sends them again. Sends nothing itself. */
   releaseQuarantine: Call<Options, Checked, QuarantineRelease>;
 }
 

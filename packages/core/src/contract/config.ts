@@ -11,7 +11,7 @@ export interface MemslotConfig extends Pick<ConfigValues["memory"], "citations" 
   readonly stateDir: string;
   /** Warnings, one line each: unknown keys, and keys of an untrusted file that were ignored. */
   readonly notices: readonly string[];
-  /** The agents of `agents.list`, the default one first; `main` alone where there is no list. */
+  /** The agents of `agents.list`, the default one first; `main` alone if there is no list. */
   readonly agents: readonly AgentConfig[];
   /** The settings of an agent; an id that is not listed gets the defaults. Throws `INVALID_ARGUMENT` for a blank id. */
   agent(agentId: string): AgentConfig;
@@ -28,7 +28,7 @@ export interface AgentConfig {
   readonly id: string;
   /** Absolute; `~` and a path relative to the config file already resolved. Not checked for existence. */
   readonly workspaceDir: string;
-  /** The user's time zone as an IANA name; the machine's where none is configured. */
+  /** The user's time zone as an IANA name; default: the machine's. */
   readonly userTimezone: string;
   readonly memorySearch: MemorySearchSettings;
   readonly compaction: CompactionSettings;
@@ -38,44 +38,49 @@ export interface AgentConfig {
   readonly ownerAllowFrom: readonly string[];
 }
 
-/** `enabled` is false: no plugin is used at all. The paths of `load` are absolute. */
+/** `enabled: false` disables all plugins. The paths of `load` are absolute. */
 export interface PluginsConfig extends Pick<ConfigValues["plugins"], "enabled" | "load" | "deny"> {
   /** As written, or from `memory.backend`; undefined if both are absent. */
   readonly slots: {
     readonly memory: string | undefined;
-    /** The older key that chose it, where that is so: for messages. */
+    /** The older key that selected the plugin, for messages. Absent if `plugins.slots.memory` did. */
     readonly chosenBy?: "memory.backend" | undefined;
   };
   readonly entries: Readonly<Record<string, PluginEntry>>;
   /** Folder for package lookup: that of the trusted config file. Undefined: no lookup. */
   readonly resolveFrom: string | undefined;
-  /** The code that the user has vouched for: no other is loaded. Undefined: whatever the configuration names. */
+  /** The only code that may be loaded: what the user has trusted. `undefined`: no restriction. */
   readonly trustedCode?: readonly TrustedCode[] | undefined;
 }
 
 export interface PluginEntry {
+  /** `undefined` if not set. */
   readonly enabled: boolean | undefined;
-  /** `builtin`, `keyword`, `none` or the id of a memory plugin, as written; undefined if it is not. */
+  /** `builtin`, `keyword`, `none` or the id of a memory plugin, as written; `undefined` if not set. */
   readonly fallback: string | undefined;
-  /** For `memory-qmd` laid over `memory.qmd`. */
+  /** Options of the plugin. Those of `memory-qmd` override `memory.qmd`. */
   readonly config: Readonly<Record<string, unknown>>;
 }
 
+/** One effective value of the configuration. */
 export interface ConfigEntry {
+  /** Dotted: `memory.citations`, `agents.list[work].workspace`. */
   key: string;
+  /** Secrets are replaced by `(set)`; `undefined` if not set and without a default. */
   value: unknown;
   /** `default`, `env NAME`, `option --NAME`, a file, or words for what a program gave. */
   origin: string;
 }
 
-/** Code that a trusted configuration file brings in, as it was when the file was trusted. */
+/** Code that a trusted configuration file names, as it was when the file was trusted. */
 export interface TrustedCode {
   /** The folder of a plugin or a package, or a single file. Canonical and absolute. */
   readonly place: string;
-  /** Of its package.json, where that has one. */
+  /** From its `package.json`; absent if that has none. */
   readonly version?: string | undefined;
-  /** Hash of its content, see `hashCode`. Undefined for installed plugins: the version counts. */
+  /** Hash of its content in hexadecimal. Absent for an installed plugin: its version counts. */
   readonly sha256?: string | undefined;
+  /** Number of hashed files. */
   readonly files?: number | undefined;
 }
 
@@ -84,7 +89,7 @@ type SearchValues = ConfigValues["agents"]["defaults"]["memorySearch"];
 /** The effective settings of one agent, merged over the defaults. Paths are absolute; `{agentId}` is replaced. */
 export interface MemorySearchSettings extends SearchValues {
   readonly clients: SearchValues["clients"] & {
-    /** Where the programs of `clientSources` keep their conversations. */
+    /** Folders in which the programs of `clientSources` keep their conversations. */
     readonly folders: ClientFolders;
   };
 }
@@ -97,20 +102,21 @@ export type ClientSource = keyof typeof clientFolderPatterns;
 /** Agents whose conversations and notes can be sources of a memory, read in their own folders. */
 export const clientSources: readonly ClientSource[] = Object.keys(clientFolderPatterns) as ClientSource[];
 
-/** The folders of each of them; absent if this system has none. */
+/** Absolute folders of each program; absent without a home folder. They need not exist. */
 export type ClientFolders = Readonly<Partial<Record<ClientSource, readonly string[]>>>;
 
+/** Whether a source is the conversations of another program. */
 export function isClientSource(source: string): source is ClientSource {
   return (clientSources as readonly string[]).includes(source);
 }
 
-/** The program that a path is of, `codex:/rollout-….jsonl`; undefined for every other path. */
+/** The program of a path such as `codex:/rollout-….jsonl`; `undefined` for every other path. */
 export function clientOfPath(path: string): ClientSource | undefined {
   const name = /^(?:\.\/)?([a-z-]+):/u.exec(path)?.[1] ?? "";
   return isClientSource(name) ? name : undefined;
 }
 
-/** Whether what is found there was said in a conversation: its text is not made of the lines of a file. */
+/** Whether a result is part of a conversation: its text then differs from the lines of its file. */
 export function isConversation({ source, path }: { source: string; path: string }): boolean {
   if (source === "sessions" || source === "journal") return true;
   return isClientSource(source) && !path.toLowerCase().endsWith(".md");

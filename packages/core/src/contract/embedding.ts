@@ -3,106 +3,110 @@ import type { MemoryFallback, SyncProgress } from "./status.ts";
 
 export interface EmbeddingCallOptions {
   signal?: AbortSignal | undefined;
-  /** Takes what the other side says that the call has cost. Not called where it does not say: then it is estimated. */
+  /** Receives the tokens that the server reports for the call. The host estimates them if it is not called. */
   onUsage?: ((usage: { tokens: number }) => void) | undefined;
 }
 
-/** Turns texts into vectors. The host packs, splits, retries and caches. Throws `EmbeddingError`. */
+/** Turns texts into vectors. The host packs, splits, retries and caches. Its calls throw `ProviderError`. */
 export interface EmbeddingProvider {
   readonly id: string;
+  /** Name of the model, part of the key of stored vectors. */
   readonly model: string;
-  /** Vector length, where it is known before the first call. */
+  /** Vector length. Absent if unknown before the first call. */
   readonly dimensions?: number | undefined;
-  /** Tokens that one text may have. */
+  /** Maximum tokens of one text. */
   readonly maxInputTokens?: number | undefined;
-  /** Texts that one request may hold. */
+  /** Maximum texts of one request. */
   readonly maxBatchItems?: number | undefined;
-  /** Tokens that one request may hold in all. */
+  /** Maximum tokens of one request. */
   readonly maxBatchTokens?: number | undefined;
-  /** Requests at one time, where it can take fewer or more than `remote.nonBatchConcurrency` (4). */
+  /** Concurrent requests. Absent: `remote.nonBatchConcurrency` (4). */
   readonly maxConcurrency?: number | undefined;
-  /** What besides id and model decides the vectors (task type, prefix). Part of the key of stored vectors. */
+  /** Whatever besides id and model changes the vectors (task type, prefix). Part of the key of stored vectors. */
   readonly cacheKey?: string | undefined;
-  /** The model runs on a machine of one's own, which may be slow: calls have longer deadlines. */
+  /** The model runs on the user's machine, which may be slow: calls have longer deadlines. */
   readonly isLocal?: boolean | undefined;
   readonly endpoint?: EmbeddingEndpoint | undefined;
-  /** Absent if the price is not known. At 0 no budget is kept. */
+  /** Absent if unknown. A price of 0 switches the daily token budget off. */
   readonly price?: EmbeddingPrice | undefined;
-  /** Slow one-time setup, such as a model download. May be called concurrently; aborts itself if stalled. */
+  /** Slow one-time setup, such as a model download. May be called concurrently; must end by itself if it stalls. */
   prepare?(options: { signal: AbortSignal; progress: (update: SyncProgress) => void }): Promise<void>;
   /** Loads what the first call needs, without a request. A failure here recurs in the call. */
   warm?(): Promise<void>;
+  /** The vector of a query: finite numbers, always of the same length. */
   embedQuery(text: string, options?: EmbeddingCallOptions): Promise<ArrayLike<number>>;
-  /** One vector for each text, in the same order. */
+  /** One vector for each text, in the order of the texts. */
   embedBatch(texts: readonly string[], options?: EmbeddingCallOptions): Promise<ArrayLike<number>[]>;
-  /** The provider's interface for many texts that can wait, where it has one. Used with `remote.batch.enabled`. */
+  /** The provider's batch API, if it has one. Used with `remote.batch.enabled`. */
   readonly batches?: EmbeddingBatches | undefined;
+  /** Frees everything. Called once. */
   close?(): Promise<void>;
 }
 
-/** What tokens cost, from a dated table. */
+/** Price of tokens, from a dated table. */
 export interface EmbeddingPrice {
   usdPerMillionTokens: number;
-  /** The same through the batch interface, where it is cheaper. */
+  /** Price through the batch API; absent if it is not cheaper. */
   batchUsdPerMillionTokens?: number | undefined;
-  /** When it was looked up, `YYYY-MM-DD`. */
+  /** Day on which the price was read: `YYYY-MM-DD`. */
   asOf: string;
-  /** The page it stands on. */
+  /** Address of the page with the price. */
   source: string;
 }
 
-/** Where requests go, for people to read, and for remembering that it refuses them. */
+/** Where requests go: for people, and as the key of recorded failures. */
 export interface EmbeddingEndpoint {
   /** `api.openai.com`, `127.0.0.1:11434`, `this machine`. */
   host: string;
-  /** Hash of endpoint, key and model; recorded failures are stored under this name. */
+  /** Where the key came from, such as `OPENAI_API_KEY`; never the key. */
   keySource?: string | undefined;
   /** Hash of endpoint, key and model. Recorded failures are stored under this name. */
   fingerprint: string;
 }
 
-/** Jobs that the other side works off when it has time. A job is named by a text that outlives this process. */
+/** Batch jobs, which the server processes later. Their names outlive this process. Calls throw `ProviderError`. */
 export interface EmbeddingBatches {
-  /** Texts that one job may hold. */
+  /** Maximum texts of one job. */
   readonly maxItems: number;
-  /** Bytes of text that one job may hold, as far as the host counts them: UTF-8 of the texts. */
+  /** Maximum bytes of one job: UTF-8 of its texts. */
   readonly maxBytes: number;
-  /** Gives the name of the job. */
+  /** Submits a job and returns its name. */
   submit(texts: readonly string[], options: { signal: AbortSignal }): Promise<string>;
   state(job: string, options: { signal: AbortSignal }): Promise<EmbeddingJobState>;
-  /** Results of a job in order: vector, `EmbeddingError`, or undefined if not processed. Repeatable. */
+  /** Results for the `count` texts in order: vector, `ProviderError`, or `undefined` if not processed. Repeatable. */
   collect(
     job: string,
     options: EmbeddingCallOptions & { count: number },
   ): Promise<(ArrayLike<number> | EmbeddingError | undefined)[]>;
-  /** Ends a job that no caller waits for, and clears away what is left of it. */
+  /** Ends a job and deletes its files on the server. */
   cancel(job: string, options: { signal: AbortSignal }): Promise<void>;
-  /** Clears away what is left of a job whose vectors are stored. What stays behind must do no harm. */
+  /** Deletes the files of a job on the server after its vectors were stored. Files that remain must do no harm. */
   discard?(job: string, options: { signal: AbortSignal }): Promise<void>;
 }
 
+/** State of a batch job. `completed`: processed texts. */
 export type EmbeddingJobState =
   | { state: "running"; completed?: number | undefined }
   | { state: "done" }
-  /** `expired` jobs were not finished in time; `unknown` ones the other side does not know (any more). */
+  /** `expired`: not finished in time. `unknown`: the server does not know the job (any more). */
   | { state: "failed" | "expired" | "unknown"; reason: string };
 
-/** The outcome of choosing a provider: one, or none and why. */
+/** The selected embedding provider, or the reason why there is none. */
 export interface EmbeddingChoice {
-  /** Undefined: keyword-only. */
+  /** `undefined`: keyword search only. */
   provider: EmbeddingProvider | undefined;
-  /** What the configuration asks for (`auto`, `none`, an id). */
+  /** Value of `memorySearch.provider`: `auto`, `none`, an id. */
   requested: string;
-  /** Why this one, or why none and how to add one. */
+  /** Why this provider, or why none and how to add one. */
   reason: string;
-  /** True when an explicitly configured provider could not be used: answers are then marked `degraded`. */
+  /** True if a configured provider could not be used: answers are then marked `degraded`. */
   degraded: boolean;
-  /** What `auto` looked at before it came to this, with why it went on. */
+  /** Providers that `auto` rejected before, each with the reason. */
   passedOver?: readonly { id: string; reason: string }[] | undefined;
-  /** Set when the provider is the standby already, as the one that was asked for could not be opened. */
+  /** Set if the provider is the fallback, because the requested one could not be opened. */
   fallback?: MemoryFallback | undefined;
-  /** The standby, opened when the provider fails permanently. Absent if there is none or it is in use. */
+  /** The fallback provider, opened when the provider fails permanently. Absent if there is none or it is in use. */
   spare?: { id: string; open: (signal: AbortSignal) => Promise<EmbeddingProvider> } | undefined;
-  /** Opens the provider with the model of earlier vectors. Throws if it is unavailable; downloads nothing. */
+  /** Opens the provider with the model of existing vectors. Throws `UNAVAILABLE`; downloads nothing. */
   openModel?: ((model: string, signal: AbortSignal) => Promise<EmbeddingProvider>) | undefined;
 }

@@ -1,17 +1,16 @@
 /**
- * Every failure that a caller can act on. The code is API and follows semantic versioning; the message is for people
- * and names their next step.
+ * Code of a failure. Codes are API and follow semantic versioning; messages are for people and name the next step.
  *
- * | code               | means                                                                                     |
- * | ------------------ | ----------------------------------------------------------------------------------------- |
- * | `INVALID_ARGUMENT` | a call with an argument of the wrong type or out of range, or a missing agent id          |
- * | `CONFIG`           | a configuration file, key, slot id or environment variable that cannot be used            |
- * | `PLUGIN`           | a plugin that cannot be loaded, or that broke its contract                                |
- * | `WORKSPACE`        | a workspace folder that is missing or cannot be read or written                                    |
- * | `PATH_NOT_ALLOWED` | a read outside the memory files                                                           |
- * | `UNAVAILABLE`      | binary missing, native module will not load, store cannot open, network error, deadline passed: a spare answers. It also does for a plugin that cannot be loaded or opened for any reason but `CONFIG`, `WORKSPACE` and `BUSY` |
- * | `BUSY`             | another process is at work on the same index, and the caller did not want to wait for it   |
- * | `CLOSED`           | a call after `close()`                                                                    |
+ * | code               | meaning |
+ * | ------------------ | ------- |
+ * | `INVALID_ARGUMENT` | an argument of the wrong type or out of range, or a missing agent id |
+ * | `CONFIG`           | an invalid configuration file, key, slot id or environment variable |
+ * | `PLUGIN`           | a plugin that cannot be loaded or broke its contract |
+ * | `WORKSPACE`        | a workspace folder that is missing or cannot be read |
+ * | `PATH_NOT_ALLOWED` | a read outside the memory files |
+ * | `UNAVAILABLE`      | a missing binary or module, a store that does not open, the network, a deadline |
+ * | `BUSY`             | another process works on the same index, and the caller did not want to wait |
+ * | `CLOSED`           | a call after `close()` |
  */
 export type MemoryErrorCode =
   | "INVALID_ARGUMENT"
@@ -25,7 +24,7 @@ export type MemoryErrorCode =
 
 const marker = Symbol.for("memslot.MemoryError");
 
-/** The one error class. Recognise it with `MemoryError.is`, which also works across two copies of this package. */
+/** The error of all failures. Test with `MemoryError.is`, which also works across two copies of this package. */
 export class MemoryError extends Error {
   readonly code: MemoryErrorCode;
 
@@ -42,15 +41,15 @@ export class MemoryError extends Error {
   }
 }
 
-/** True for the error of an aborted call, which keeps its web name and is never turned into a `MemoryError`. */
+/** Whether an error is that of an aborted call (`AbortError`), which is never converted to a `MemoryError`. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** The message of anything that was thrown, on one line. */
+/** The message of any thrown value, on one line. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
-  // The words of a failed `fetch` say nothing: its cause does.
+  // The message of a failed `fetch` is always the same: only its cause has the reason.
   if (error instanceof Error && error.message === "fetch failed" && error.cause instanceof Error)
     return `fetch failed: ${messageOf(error.cause)}`;
   const text = error instanceof Error ? error.message || error.name : String(error);
@@ -73,7 +72,7 @@ export function isUnavailable(error: unknown, depth = 0): boolean {
   return [cause, ...inside].some((each) => isUnavailable(each, depth + 1));
 }
 
-/** What a caller is told of anything that a plugin threw. A `MemoryError` stays what it is. */
+/** Converts any value thrown by a plugin to `UNAVAILABLE` or `PLUGIN`. A `MemoryError` is returned unchanged. */
 export function pluginError(what: string, error: unknown): MemoryError {
   if (MemoryError.is(error)) return error;
   const code = isUnavailable(error) ? "UNAVAILABLE" : "PLUGIN";

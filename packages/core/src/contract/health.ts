@@ -9,25 +9,27 @@ export type HealthState = "ok" | "unknown" | "empty" | "stale" | "degraded" | "u
 
 export interface HealthPart {
   state: HealthState;
+  /** A sentence without its full stop. Absent if there is nothing to report. */
   reason?: string | undefined;
+  /** The next step, as sentences. */
   action?: string | undefined;
 }
 
-/** The worst of its parts. */
+/** Health of a memory: the worst state of its parts, with their reasons. */
 export interface MemoryHealth extends HealthPart {
   /** Whether all notes are searched. */
   files: HealthPart;
-  /** Whether the index is sound and up to date. */
+  /** Whether the index is undamaged and up to date. */
   index: HealthPart;
-  /** Whether vector search works, if it is wanted. */
+  /** Whether vector search works, if it is configured. */
   meaning: HealthPart;
-  /** What the verdict on the files is from. */
+  /** The survey that `files` is based on. */
   survey?: MemorySurvey | undefined;
 }
 
 export interface HealthFacts {
   status: MemoryProviderStatus;
-  /** What of the workspace is memory, see `notesLayout`. */
+  /** Which files of the workspace are memory, see `notesLayout`. */
   layout: "agent" | "all";
   survey?: MemorySurvey | undefined;
   check?: IndexCheck | undefined;
@@ -38,7 +40,7 @@ const states: readonly HealthState[] = ["ok", "unknown", "empty", "stale", "degr
 const ok: HealthPart = { state: "ok" };
 const notChecked: HealthPart = { state: "unknown", reason: "not checked" };
 
-/** The one verdict on a memory: searches, commands and the page report it. */
+/** Computes the health of a memory, which searches, commands and the page report. */
 export function healthOf(facts: HealthFacts): MemoryHealth {
   const parts = { files: filesHealth(facts), index: indexHealth(facts), meaning: meaningHealth(facts) };
   const named = Object.entries(parts);
@@ -92,7 +94,7 @@ export function noNotes(workspaceDir: string | undefined, layout: HealthFacts["l
   };
 }
 
-/** What a status tells of the answers that are given. To a shared audience, not what a sync has failed at. */
+/** The conditions that a status puts on answers. For a shared audience without error messages, which may name notes. */
 export function indexConditions(
   { fallback, lastSyncError, dirty }: MemoryProviderStatus,
   audience: SessionAudience,
@@ -126,7 +128,7 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   const { embedded = 0, index } = vector ?? {};
   const why = embedding?.pending === undefined ? "" : `: ${embedding.pending.reason}`;
   const counts = `${embedded} of ${chunks} passages have a vector`;
-  // Until the model has given a vector its space is unknown, and there is nothing to count.
+  // Until the model has returned a vector, its space is unknown and there is nothing to count.
   const isMissing = index?.state === "incomplete" || (index?.state === "unverified" && embedded === 0);
   if (chunks > 0 && (embedding?.pending !== undefined || isMissing)) return degraded(`${counts}${why}`);
   if (probe?.ok === true) return { ...ok, reason: counts };
@@ -134,16 +136,17 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   return { state: "unknown", reason: `${counts}; the provider was not asked` };
 }
 
-/** Under this confidence the best result holds little of what was asked. */
+/** Below this confidence the best result contains few of the query terms. */
 export const weakConfidence = 0.4;
+/** How many excluded notes a message names. */
 export const namedNotes = 3;
 
-/** Whether an answer is empty, or its results do not hold what was asked for. */
+/** Whether an answer is empty or its results match the query weakly. `found`: number of results. */
 export function isPoor({ confidence, match }: SearchReport, found: number): boolean {
   return found === 0 || (match !== undefined && match.level !== "strong") || (confidence ?? 1) < weakConfidence;
 }
 
-/** Which notes are not searched and why, in words without a full stop; undefined if all are. */
+/** Names the notes that are not searched, with reasons, as a sentence without its full stop; `undefined` if all are. */
 export function describeExcluded({ count, notes, byConfiguration }: ExcludedNotes): string | undefined {
   const first = notes.slice(0, namedNotes).map(({ path, reason }) => `${path} (${reason})`);
   const more = count > first.length ? ` and ${count - first.length} more` : "";
@@ -153,7 +156,7 @@ export function describeExcluded({ count, notes, byConfiguration }: ExcludedNote
   return [found, chosen].filter(Boolean).join("; ") || undefined;
 }
 
-/** Says how words of a question were read that are in none of the notes, as one sentence without its full stop. */
+/** Lists corrected terms as one sentence without its full stop. */
 export function describeReadings(readings: readonly WordReading[]): string {
   return readings.map(({ word, as }) => `"${word}" was read as ${as}`).join(", ");
 }
@@ -164,7 +167,7 @@ function conditionsOf({ state, reason, conditions }: SearchReport): readonly Sea
   return [{ state, reason: reason ?? `the memory is ${state}` }];
 }
 
-/** A report that says more: its state is the worst of all, its reason names each of them once, degraded ones first. */
+/** Adds conditions to a report: its state is the worst of all, its reason names each once, degraded ones first. */
 export function withConditions(report: SearchReport, more: readonly SearchCondition[]): SearchReport {
   const known = conditionsOf(report);
   const conditions = [...new Map([...more, ...known].map((condition) => [condition.reason, condition])).values()];
@@ -173,7 +176,7 @@ export function withConditions(report: SearchReport, more: readonly SearchCondit
   const degraded = conditions.filter(({ state }) => state === "degraded");
   const stale = conditions.filter(({ state }) => state === "stale");
   const worst = degraded.length > 0 ? "degraded" : "stale";
-  // Why nothing was found, or why nothing could be searched. The reason of another state is among the conditions.
+  // Reasons of the states `stale` and `degraded` are among the conditions.
   const own = report.state === "ok" || report.state === "unavailable" ? report.reason : undefined;
   const reasons = [...degraded, ...stale].map(({ reason }) => reason);
   return {

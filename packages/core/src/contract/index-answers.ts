@@ -2,11 +2,13 @@ import type { EmbeddingPrice } from "./embedding.ts";
 import type { UnsearchedFiles } from "./report.ts";
 import type { ExcludedNotes, LastSync, LeftOut, MemorySource, NoteLines } from "./status.ts";
 
-/** What making the index up to date would cost. Nothing is changed and nothing is sent to find out. */
+/** Estimated cost of a sync. */
 export interface SyncEstimate {
-  /** Memory files, and how many of them would be reindexed. */
+  /** Memory files. */
   files: number;
+  /** Files that would be reindexed. */
   changedFiles: number;
+  /** Chunks of all files. */
   chunks: number;
   /** Texts with a stored vector; a repeated text counts once. */
   cachedTexts: number;
@@ -14,49 +16,56 @@ export interface SyncEstimate {
   pendingTexts: number;
   /** Additional short texts that would be sent to measure semantic weight. */
   measuringTexts?: number | undefined;
-  /** Tokens of both, estimated. */
+  /** Estimated tokens of pending and measuring texts. */
   tokens: number;
-  /** Requests that they would be packed into. */
+  /** Provider requests for these texts. */
   requests: number;
+  /** Embedding provider; `none` for keyword search only. */
   provider: string;
   model?: string | undefined;
+  /** Why there is no provider. */
   reason?: string | undefined;
+  /** Price list and estimated price in US dollars; absent if unknown. */
   price?: (EmbeddingPrice & { usd: number }) | undefined;
 }
 
-/** What is in the files, and is not found. */
+/** Files that a search cannot find. */
 export interface MemorySurvey {
+  /** Notes that belong to the memory and are not indexed. */
   excluded: ExcludedNotes;
   /** Number of notes, indexed or not. */
   notes: number;
+  /** Markdown files of the workspace that do not belong to the memory. */
   unsearched: UnsearchedFiles;
 }
 
-/** One thing that was examined in an index. */
+/** One check of an index. */
 export interface IndexFinding {
+  /** Name of the checked part. */
   name: string;
   ok: boolean;
-  /** What was counted and compared, with the figures. */
+  /** What was compared, with the figures. */
   message: string;
   /** The repair, if one was requested. */
   fixed?: string | undefined;
 }
 
-/** What a check of the whole index has shown. */
+/** Result of a check of the whole index. */
 export interface IndexCheck {
+  /** True if no finding is left that is not ok. */
   ok: boolean;
   findings: readonly IndexFinding[];
-  /** Bytes of each table, the largest first, where the backend can tell. */
+  /** Bytes of each table, the largest first; absent if the backend does not report them. */
   tables?: readonly { name: string; bytes: number }[] | undefined;
 }
 
-/** Result of compaction. */
+/** Result of compaction: size of the index on disk. */
 export interface CompactReport {
   beforeBytes: number;
   afterBytes: number;
 }
 
-/** One sync that was asked for, has changed something, or has failed. */
+/** A sync that was requested, changed something or failed. */
 export interface SyncRecord extends Omit<LastSync, "report"> {
   /** Files. Absent if the sync has failed as a whole. */
   added?: number | undefined;
@@ -68,12 +77,13 @@ export interface SyncRecord extends Omit<LastSync, "report"> {
   error?: string | undefined;
 }
 
+/** A vector space: the vectors of one provider, model and length. */
 export interface SpaceDetails {
   provider: string;
   model: string;
   dimensions: number;
   vectors: number;
-  /** Whether queries are compared with it now. */
+  /** Whether searches use it now. */
   inUse: boolean;
 }
 
@@ -82,15 +92,16 @@ export interface IndexDetails {
   syncs: readonly SyncRecord[];
   /** Spaces with vectors, most recently written first. */
   spaces: readonly SpaceDetails[];
-  /** What the provider in use costs. Absent if that is not known. */
+  /** Price list of the provider in use; absent if unknown. */
   price?: EmbeddingPrice | undefined;
 }
 
 export interface QuarantineRelease {
-  /** Chunks that the provider had refused. The next sync sends them once more. */
+  /** Number of released chunks. The next sync sends them again. */
   chunks: number;
 }
 
+/** An indexed file. */
 export interface MemoryFile {
   /** Relative to the workspace, with `/`. */
   path: string;
@@ -98,14 +109,16 @@ export interface MemoryFile {
   bytes: number;
   /** Last known modification time (ISO 8601). */
   modified?: string | undefined;
+  /** Number of indexed passages. */
   passages?: number | undefined;
-  /** Its last line that can be found, of a note. */
+  /** Last indexed line of a note, 1-based. */
   lines?: number | undefined;
-  /** What its front matter or its first heading calls it. */
+  /** From its front matter or first heading. */
   title?: string | undefined;
   aliases?: readonly string[] | undefined;
   /** Without `#`. */
   tags?: readonly string[] | undefined;
+  /** First and last day of its content: `YYYY-MM-DD`. */
   days?: readonly [from: string, to: string] | undefined;
 }
 
@@ -115,19 +128,20 @@ export interface LeftOutFile {
   /** An excluded folder is not entered: it counts as one. */
   kind: "file" | "folder";
   reason: LeftOut["reason"] | "layout" | "excluded" | "failed" | "pending";
-  /** The problem and the next step, for a failed file. */
+  /** Problem and next step of a failed file. */
   detail?: string | undefined;
 }
 
 export interface MemoryFileList {
-  /** In the order of their paths, no more than were asked for. */
+  /** Indexed files in the order of their paths, at most `limit`. */
   files: readonly MemoryFile[];
-  /** How many there are. */
+  /** Number of all indexed files. */
   fileCount: number;
-  /** Those that were to be taken first, then Markdown, then the rest; no more than were asked for. */
+  /** Excluded files, at most `limit`: notes that should be indexed first, then Markdown, then the rest. */
   leftOut: readonly LeftOutFile[];
+  /** Number of all excluded files; at least this many if `more`. */
   leftOutCount: number;
-  /** True: the list of excluded files is incomplete. */
+  /** True: the scan for excluded files was cut short. */
   more: boolean;
 }
 
@@ -137,32 +151,37 @@ export interface MemoryPassage {
   endLine: number;
 }
 
+/** A link in a note. */
 export interface NoteLink {
+  /** 1-based. */
   line: number;
   kind: "wiki" | "markdown";
-  /** As it is written, without the text that is shown: `Heat pump#Noise`. */
+  /** As written, without the display text: `Heat pump#Noise`. */
   target: string;
-  /** The note that it leads to; absent if there is none. */
+  /** Path of the linked note; absent if there is none. */
   path?: string | undefined;
-  /** The heading in it. */
+  /** The linked heading of that note. */
   heading?: string | undefined;
 }
 
-/** A link to a note. */
+/** A link to a note from another note. */
 export interface NoteBacklink {
+  /** Path of the linking note. */
   path: string;
+  /** 1-based. */
   line: number;
-  /** The line, shortened. */
+  /** The linking line, shortened. */
   text: string;
 }
 
+/** Structure of one note. The counts are totals, also if a list is cut. */
 export interface MemoryFileFacts {
-  /** As the index writes it. */
+  /** As in the index. */
   path: string;
-  /** In their order, at most 2,000. */
+  /** In the order of their lines, at most 2,000. */
   passages: readonly MemoryPassage[];
   passageCount: number;
-  /** Links to notes, also where there is no such note; at most 500. Links to other places are none. */
+  /** Links to notes, also to missing ones, at most 500. Links to web pages are not listed. */
   links: readonly NoteLink[];
   linkCount: number;
   /** From other notes, at most 500. */
@@ -170,35 +189,37 @@ export interface MemoryFileFacts {
   backlinkCount: number;
 }
 
-/** The passages as points, near each other if similar. One list per property, for up to 20,000 points. */
+/** Passages as points, similar ones near each other. One list per property, with up to 20,000 points. */
 export interface MemoryMap {
-  /** What the places are made of: vectors of the space in use, or words if there are none. */
+  /** Basis of the layout: vectors of the space in use, or words if there are none. */
   by: "meaning" | "words";
   notes: readonly MapNote[];
-  /** Of each point the index of its note, its lines (1-based and inclusive), and its place, both -1 to 1. */
+  /** For each point: index in `notes`. */
   note: readonly number[];
+  /** For each point: first and last line, 1-based and inclusive. */
   startLine: readonly number[];
   endLine: readonly number[];
+  /** For each point: coordinates, -1 to 1. */
   x: readonly number[];
   y: readonly number[];
-  /** How many passages there are. Of more than 50,000 some are drawn; one without a vector is not. */
+  /** Number of all passages. Passages without a vector have no point; of more than 50,000 a sample has. */
   passages: number;
-  /** Points in all dimensions (more than two) as bytes -127 to 127, the query last; Base64. */
+  /** With more than two dimensions: all coordinates as bytes (-127 to 127) in Base64, those of the query last. */
   fine?: string | undefined;
-  /** Where the query would be. */
+  /** Coordinates of the query. */
   query?: readonly [x: number, y: number] | undefined;
 }
 
 export interface MapNote {
   path: string;
   source: MemorySource;
-  /** The day that it is of, by its name, or else when it was saved: `2026-03-05`. */
+  /** Day in its name, else of its last change: `2026-03-05`. */
   day: string;
 }
 
-/** A passage that is near another one. */
+/** A passage near another one. */
 export interface NearPassage extends NoteLines {
   source: MemorySource;
-  /** The first of its words. */
+  /** Its beginning. */
   text: string;
 }

@@ -2,10 +2,15 @@ import type { CallsOfManager } from "./calls.ts";
 import type { ManagerSearchOptions, MemorySearchResult, SessionAudience } from "./search.ts";
 import type { MemoryProviderStatus, SyncProgress, SyncReport } from "./status.ts";
 
+/** Lines of a memory file. */
 export interface MemoryReadResult {
+  /** `not_found`: the file does not exist. */
   status: "ok" | "not_found";
+  /** The lines, joined by line feeds; empty if not found. */
   text: string;
+  /** Path of the file that was read. */
   path: string;
+  /** True: fewer lines than requested were returned, because of their size. */
   truncated?: boolean | undefined;
   /** First line returned, 1-based. */
   from?: number | undefined;
@@ -17,64 +22,73 @@ export interface MemoryReadResult {
 
 /** A read as a manager receives it, with every option present. */
 export interface ManagerReadParams {
+  /** Path of the file as results have it. */
   relPath: string;
-  /** 1-based. */
+  /** First line, 1-based. */
   from: number;
+  /** Number of lines, 1 or more. */
   lines: number;
   /** `shared`: private notes are refused with `PATH_NOT_ALLOWED`. */
   audience: SessionAudience;
   signal: AbortSignal;
 }
 
+/** A session transcript to sync. */
 export interface SessionTarget {
   sessionId: string;
   sessionKey?: string | undefined;
 }
 
+/** A sync as a manager receives it. */
 export interface ManagerSyncParams {
-  /** What asked for it: `cli`, `search`, `session-start`, `watch`, `interval`, `compaction`. For people to read. */
+  /** Cause: `cli`, `search`, `session-start`, `watch`, `interval`, `compaction`. For people. */
   reason: string;
-  /** Rebuild even what has not changed. */
+  /** True: reindexes unchanged files too. */
   force: boolean;
   /** Only these transcripts, regardless of thresholds. Absent: everything. */
   sessions?: readonly SessionTarget[] | undefined;
-  /** False: another process that is at work on this index is not waited for; `BUSY` names it. */
+  /** False: throws `BUSY` if another process works on this index. */
   wait: boolean;
+  /** To be called at least every ten minutes; a sync without progress is aborted. */
   progress: (update: SyncProgress) => void;
   signal: AbortSignal;
 }
 
-/** What one real request to the embedding provider has shown. */
+/** Result of one real request to the embedding provider. */
 export interface AvailabilityProbe {
   ok: boolean;
+  /** Why it failed. */
   error?: string | undefined;
   /** Milliseconds from request to vector. */
   latencyMs?: number | undefined;
-  /** Numbers in the vector that came. */
+  /** Length of the vector. */
   dimensions?: number | undefined;
 }
 
-/** What a manager can do. The conformance kit holds it to these and skips nothing else. */
+/** Abilities of a manager. The conformance kit skips only the checks of a missing ability. */
 export interface MemoryCapabilities {
-  /** Finds words, identifiers and CJK text as they are written. */
+  /** Keyword search: finds words, identifiers and CJK text as written. */
   keyword: boolean;
-  /** Finds by vectors when an embedding provider is given. */
+  /** Vector search, if an embedding provider is given. */
   vector: boolean;
-  /** Keeps an index of its own that `sync` brings up to date. */
+  /** Has its own index, which `sync` updates. */
   ownsIndex: boolean;
 }
 
 /** What a memory plugin opens. The guard checks arguments, deadlines and concurrency. */
 export interface MemorySearchManager extends CallsOfManager {
   readonly capabilities: MemoryCapabilities;
+  /** Results sorted by score or in the reported order. Reports through `options.onDebug`. */
   search(query: string, options: ManagerSearchOptions): Promise<MemorySearchResult[]>;
-  /** Throws `PATH_NOT_ALLOWED` for anything but a memory file inside its roots. */
+  /** Reads lines of a memory file. Throws `PATH_NOT_ALLOWED` for any other file. */
   readFile(params: ManagerReadParams): Promise<MemoryReadResult>;
-  /** A synchronous snapshot of recorded facts. Never throws, never does I/O. */
+  /** A snapshot of recorded facts. Never throws and does no I/O. */
   status(): MemoryProviderStatus;
-  /** Brings the index up to date. Absent if there is no index. Never called twice at the same time. */
+  /** Updates the index. Absent if there is none. Calls never overlap. */
   sync?(params: ManagerSyncParams): Promise<SyncReport | undefined>;
+  /** Sends one embedding request. */
   probeEmbeddingAvailability(signal: AbortSignal): Promise<AvailabilityProbe>;
+  /** Whether the store can compare vectors. */
   probeVectorAvailability(signal: AbortSignal): Promise<boolean>;
   /** Frees everything. Called once, after every running call has ended or was aborted. */
   close?(): Promise<void>;

@@ -3,10 +3,10 @@ import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import type { RerankChoice, Reranker } from "./reranker.ts";
 
-/** The number of the contract in this file. It changes only when an existing plugin would break. */
+/** Version of the plugin contract. It changes only if existing plugins would break. */
 export const CONTRACT = 1;
 
-/** Where a plugin may keep what it derives from the notes of one agent in one workspace. */
+/** Place for the data that a plugin derives from the notes of one agent in one workspace. */
 export interface StorePlace {
   /** Absolute; exclusive to this plugin, agent and workspace. May not exist yet. */
   folder: string;
@@ -16,24 +16,25 @@ export interface StorePlace {
   sharedName: string;
 }
 
-/** What every plugin is given when it is opened. */
+/** What every plugin receives when it is opened. */
 interface PluginContext {
   settings: MemorySearchSettings;
-  /** Where derived files may be kept, `~/.memslot` unless `MEMSLOT_HOME` says otherwise. */
+  /** Absolute: `MEMSLOT_HOME`, else `~/.memslot`. */
   stateDir: string;
   /** `plugins.entries.<id>.config`, checked against the plugin's `configSchema`. */
   options: Readonly<Record<string, unknown>>;
+  /** Aborted if the open is given up. */
   signal: AbortSignal;
 }
 
 interface Plugin<Kind, Context, Opened> {
   readonly kind: Kind;
   readonly contract: number;
-  /** The value of the key that chooses it: `plugins.slots.memory`, `memorySearch.provider`, `query.rerank.provider`. */
+  /** The value that selects it in `plugins.slots.memory`, `memorySearch.provider` or `query.rerank.provider`. */
   readonly id: string;
   /** A JSON Schema for `plugins.entries.<id>.config`. */
   readonly configSchema?: Readonly<Record<string, unknown>> | undefined;
-  /** Loads heavy libraries here or at the first call. Throws `UNAVAILABLE` for a failure that a standby can cover. */
+  /** Loads heavy libraries here or at the first call. Throws `UNAVAILABLE` for failures that a fallback can cover. */
   open(context: Context): Promise<Opened>;
 }
 
@@ -42,50 +43,50 @@ export interface MemoryPluginContext extends PluginContext {
   agentId: string;
   /** Canonical absolute path of an existing folder. */
   workspaceDir: string;
-  /** Where this plugin may keep the index of this agent in this workspace: no other plugin gets the same place. */
+  /** Place of the index of this agent in this workspace. No other plugin gets the same place. */
   storePlace: StorePlace;
-  /** Absolute: the folder that selects other programs' conversations; default: the workspace. */
+  /** Absolute folder that selects other programs' conversations. Absent: the workspace. */
   projectDir?: string | undefined;
   embeddings: EmbeddingChoice;
   /** Absent: results keep the order of the index. */
   rerank?: RerankChoice | undefined;
   /** Read-only: nothing is indexed or created on disk. */
   readOnly?: boolean | undefined;
-  /** True if a person asks for a rebuild of the index: what cannot be read of it is repaired first. */
+  /** True if the user requested a rebuild: unreadable parts of the index are repaired first. */
   rebuild?: boolean | undefined;
-  /** True if the process asks one question and ends: slow startup, such as a thread, is not worth it. */
+  /** True if the process ends after one query: avoid slow start-up, such as a thread. */
   oneShot?: boolean | undefined;
-  /** Tells the user one thing on one line, at most once for each text. */
+  /** Shows a one-line notice to the user, each text at most once. */
   notify: (line: string) => void;
 }
 
 export interface MemoryPlugin extends Plugin<"memory", MemoryPluginContext, MemorySearchManager> {}
 
-/** The settings of the agent; for a standby without `model`, `remote` and input types of the first provider. */
+/** `settings` of a fallback lack `model`, `remote` and the input types, which are meant for the first provider. */
 export interface EmbeddingPluginContext extends PluginContext {
   /** `models.providers`: keys and endpoints by the name of the provider. */
   providers: MemslotConfig["providers"];
-  /** Reads a variable of the environment that the configuration was read with. */
+  /** A variable of the environment that the configuration was read with; `undefined` if not set or blank. */
   environment: (name: string) => string | undefined;
-  /** Replaces the configured model by that of existing vectors; opening fails if it would need a download. */
+  /** Model of existing vectors, in place of the configured one. Opening fails if it would need a download. */
   model?: string | undefined;
 }
 
 export interface EmbeddingPlugin extends Plugin<"embedding", EmbeddingPluginContext, EmbeddingProvider> {
   /** For `provider: "auto"`: whether it is usable now, and why. No network. Absent: only if enabled explicitly. */
   available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
-  /** For local models: what is installed and what is missing. Reads only. Throws for an unusable file. */
+  /** For local models: what is installed and what is missing. Changes nothing. Throws for an unusable model file. */
   setup?(context: EmbeddingPluginContext): Promise<EmbeddingSetup>;
 }
 
-/** What an embedding plugin needs on this machine. */
+/** Requirements of an embedding plugin on this machine. */
 export interface EmbeddingSetup {
-  /** The file of its model, absolute: where it is, or where `prepare` of the provider will put it. */
+  /** Absolute path of the model, or where `prepare` of the provider will store it. */
   modelFile: string;
-  /** The model is there and whole. */
+  /** Whether the model file exists and is complete. */
   isModelThere: boolean;
   modelBytes: number;
-  /** What must be installed besides. `npm`: arguments that install it; absent if npm cannot. */
+  /** Missing software. `npm`: arguments that install it; absent if npm cannot. */
   missing?: { reason: string; npm?: readonly string[] | undefined } | undefined;
 }
 
@@ -115,16 +116,18 @@ export const memoryFeatures = {
 
 export type MemoryFeature = keyof typeof memoryFeatures;
 
-/** Beside a plugin's `package.json`, as `memslot.plugin.json`. */
+/** Content of `memslot.plugin.json`, which is next to the `package.json` of a plugin. */
 export interface PluginManifest {
+  /** Same as the `id` of the plugin. */
   id: string;
   kind: PluginKind;
+  /** A JSON Schema for `plugins.entries.<id>.config`. */
   configSchema: Readonly<Record<string, unknown>>;
   name?: string | undefined;
   description?: string | undefined;
-  /** Of a memory plugin: what it can do, for `memslot plugins`. */
+  /** Abilities of a memory plugin, for `memslot plugins`. */
   features?: readonly MemoryFeature[] | undefined;
-  /** Of a memory plugin: what it cannot do or does otherwise, a sentence each. */
+  /** Limits and differences of a memory plugin, one sentence each. */
   limits?: readonly string[] | undefined;
 }
 

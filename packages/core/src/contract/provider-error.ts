@@ -1,22 +1,15 @@
 import { isAbort, messageOf } from "./errors.ts";
 
 /**
- * Why a request to an embedding provider or a reranker failed, which decides what the host does next.
+ * Why a request to an embedding provider or a reranker failed. It decides the next step of the host.
  *
- * | kind        | cause                                                      | the host
- * |
- * | ----------- | ---------------------------------------------------------- |
- * ------------------------------------------------------------- |
- * | `transient` | network, time limit or server fault                        | retries after a pause; splits the batch
- * if a test text passes |
- * | `rate`      | too many requests                                          | retries in every process when
- * `retryAfterMs` has passed       |
- * | `quota`     | the account has no quota left                              | sends nothing until the next probe,
- * uses `fallback`           |
- * | `auth`      | wrong key, permission, model name or URL, whatever is sent | does the same
- * |
- * | `input`     | a text or the request is too long or unreadable            | splits the batch down to the text and
- * quarantines it          |
+ * | kind        | cause | the host |
+ * | ----------- | ----- | -------- |
+ * | `transient` | network, deadline, server fault | retries later; splits the batch if a test text passes |
+ * | `rate`      | too many requests | retries after `retryAfterMs`; all processes wait |
+ * | `quota`     | the account has no quota left | sends nothing until the next probe and uses `fallback` |
+ * | `auth`      | wrong key, permission, model name or URL, for every text | does the same |
+ * | `input`     | a text or the request is too long or unreadable | splits the batch down to the text and quarantines it |
  */
 export type EmbeddingFailure = "transient" | "rate" | "quota" | "auth" | "input";
 
@@ -28,7 +21,7 @@ export class ProviderError extends Error {
   readonly kind: EmbeddingFailure;
   /** Milliseconds to wait before the next request, if the server states them. */
   readonly retryAfterMs: number | undefined;
-  /** The server did the work: the texts count as spent although the answer is unusable. */
+  /** True if the server did the work: the tokens count as used although the answer is unusable. */
   readonly hasCost: boolean;
 
   constructor(
@@ -58,6 +51,7 @@ export type EmbeddingError = ProviderError;
 export interface HttpFailure {
   /** Name of the provider in the message. */
   provider: string;
+  /** HTTP status. */
   status: number;
   /** The server's message; markup is removed and the text is cut to 300 characters. */
   message: string;
@@ -71,7 +65,7 @@ export interface HttpFailure {
 const quotaWords =
   /insufficient[_ ]quota|exceeded your current quota|credit[_ ]balance|insufficient[_ ](?:credits?|balance|funds)|billing|payment required|free_tier|per ?day|daily limit/i;
 
-/** Returns the error for an HTTP answer; its status and message decide the kind. */
+/** Creates the error for an HTTP answer; status and message decide the kind. */
 export function httpEmbeddingError(failure: HttpFailure): ProviderError {
   const { provider, status, headers } = failure;
   const said = plainWords(failure.message);
@@ -102,7 +96,7 @@ function retryAfter(headers: HttpFailure["headers"]): number | undefined {
   return Number.isFinite(until) ? Math.max(0, until) : undefined;
 }
 
-/** Converts any error of a provider to a `ProviderError`. Rethrow the error of an abort before. */
+/** Converts any error of a provider to a `ProviderError`. The caller rethrows the error of an abort before. */
 export function embeddingErrorOf(error: unknown, provider: string): ProviderError {
   if (ProviderError.is(error)) return error;
   const status = statusOf(error);

@@ -1,34 +1,39 @@
 import type { RerankReport } from "./reranker.ts";
 import type { ExcludedNotes, MemoryFallback, MemorySource } from "./status.ts";
 
-/** Whether an answer can be taken at face value. */
+/** Reliability of an answer: complete and current, out of date, reduced in quality, or none at all. */
 export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
 
-/** One thing that keeps an answer from being taken at face value. */
+/** One reason why an answer is less reliable. */
 export interface SearchCondition {
   state: "stale" | "degraded";
   /** A sentence without its full stop, for people and models. */
   reason: string;
-  /** How many files or chunks it is about, where that is known. */
+  /** Number of affected files or chunks, if known. */
   count?: number | undefined;
 }
 
+/** What one retriever found. */
 export interface SearchLeg {
+  /** Number of candidates. */
   candidates: number;
+  /** Number of returned results among them. */
   kept: number;
 }
 
-/** A word of the query that is in none of the notes that were searched, and what was looked for in its place. */
+/** A term of the query without a match, and the correction that was searched instead. */
 export interface WordReading {
-  /** As the query writes it: `postgress`. */
+  /** As in the query: `postgress`. */
   word: string;
-  /** As the notes write it: `Postgres`. */
+  /** As in the notes: `Postgres`. */
   as: string;
 }
 
-/** Why an answer is what it is. An empty list of results is only to be believed when `state` is `ok`. */
+/** Report of a search. Only with the state `ok` does an empty list of results mean that nothing matches. */
 export interface SearchReport {
+  /** Id of the memory plugin that answered. */
   backend: string;
+  /** Retrievers that were used. */
   mode: "hybrid" | "keyword" | "vector";
   /** The worst state that applies: `unavailable`, `degraded`, `stale`, `ok`. */
   state: SearchState;
@@ -36,17 +41,21 @@ export interface SearchReport {
   reason?: string | undefined;
   /** Every condition. Optional for a manager, always present for an application. */
   conditions?: readonly SearchCondition[] | undefined;
-  /** What a person can do about it. */
+  /** The next step, for people. */
   action?: string | undefined;
+  /** What each retriever found; absent for one that did not run. */
   legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
   /** The same by source, over both retrievers. */
   sources?: readonly (SearchLeg & { source: MemorySource })[] | undefined;
-  /** Results that were found and not returned, by what dropped them. */
+  /** Number of results that were found and not returned, by reason. */
   dropped: {
+    /** Below the minimum score. */
     minScore: number;
+    /** From a source that was not requested. */
     source: number;
-    /** For `maxResults`. */
+    /** Beyond `maxResults`. */
     limit: number;
+    /** Beyond the token budget. */
     tokens?: number | undefined;
     /** Private notes found for a shared session. Never reported there, as it reveals their content. */
     audience?: number | undefined;
@@ -54,11 +63,11 @@ export interface SearchReport {
     outside?: number | undefined;
     duplicate?: number | undefined;
   };
-  /** All that matches, whether or not it is returned. Absent: the manager does not tell. */
+  /** Counts of everything that matches, returned or not. Absent if the manager does not report it. */
   found?: FoundCounts | undefined;
   /** Coverage of the query in one place of the results, 0 to 1; weak under 0.4. Absent without keyword search. */
   confidence?: number | undefined;
-  /** The same in words. Absent when the keyword search did not run, or the manager does not tell. */
+  /** Verdict on the match. Absent if keyword search did not run or the manager does not report it. */
   match?: SearchMatch | undefined;
   /** How the query was parsed and filtered. Absent: plain words. */
   filters?: SearchFilters | undefined;
@@ -66,7 +75,7 @@ export interface SearchReport {
   meaning?: { weight: number; mean: number; deviation: number } | undefined;
   /** Corrected terms: `"postgress" was read as Postgres`. Absent if there are none. */
   readings?: readonly WordReading[] | undefined;
-  /** Absent if all notes that the session may see are searched, or the manager does not tell. */
+  /** Notes that are not searched. Absent if all are, or the manager does not report it. */
   excluded?: ExcludedNotes | undefined;
   /** Unsearched files, if the answer is empty or weak. For the owner only. */
   unsearched?: UnsearchedFiles | undefined;
@@ -82,16 +91,16 @@ export type SearchOrder = "relevance" | "newest" | "oldest";
 
 /** How a query was parsed and what was excluded. Days are local `YYYY-MM-DD`, both included. */
 export interface SearchFilters {
-  /** What is left of the question to look for. */
+  /** The query without filters. */
   words: string;
-  /** Each result holds each of them: their words, consecutive. */
+  /** Exact phrases: every result contains each of them. */
   phrases?: readonly string[] | undefined;
-  /** Words and phrases that no result holds. */
+  /** Words and phrases that no result contains. */
   excluded?: readonly string[] | undefined;
-  /** Path prefixes or patterns; a result matches one of them and none of `excludedPaths`. */
+  /** Path prefixes or globs: every result matches one of them and none of `excludedPaths`. */
   paths?: readonly string[] | undefined;
   excludedPaths?: readonly string[] | undefined;
-  /** A result has each of these tags or a tag below it, and none of `excludedTags`. */
+  /** Tags: every result has each of them, or a tag below it, and none of `excludedTags`. */
   tags?: readonly string[] | undefined;
   excludedTags?: readonly string[] | undefined;
   sources?: readonly MemorySource[] | undefined;
@@ -104,10 +113,13 @@ export interface SearchFilters {
   unread?: readonly string[] | undefined;
 }
 
+/** Counts of everything that matches. */
 export interface FoundCounts {
   /** The results, further matching passages of their notes, and one for each note without a result. */
   passages: number;
+  /** Notes with a match. */
   notes: number;
+  /** True: the counts are lower bounds. */
   more: boolean;
 }
 
@@ -115,14 +127,15 @@ export interface FoundCounts {
 export interface SearchMatch {
   /** `none`: a name or identifier of the query has no match. `weak`: its words are scattered. */
   level: "strong" | "weak" | "none";
+  /** Why the match is not strong: a sentence without its full stop. */
   reason?: string | undefined;
 }
 
-/** Markdown files below the workspace that are no part of the memory. `memorySearch.extraPaths` takes them in. */
+/** Markdown files below the workspace that do not belong to the memory. `memorySearch.extraPaths` adds them. */
 export interface UnsearchedFiles {
   files: number;
-  /** True: the count was ended before its end, there may be more. */
+  /** True: the count was cut short, there may be more. */
   more: boolean;
-  /** Folders of the workspace that hold them, those with the most first, at most five. */
+  /** Their folders, those with the most files first, at most five. */
   folders: readonly string[];
 }

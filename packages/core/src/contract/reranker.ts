@@ -2,37 +2,38 @@ import type { EmbeddingEndpoint } from "./embedding.ts";
 import type { NoteLines } from "./status.ts";
 
 export interface RerankCallOptions {
-  /** Aborted when the answer comes too late to be of use. */
+  /** Aborted at the deadline of the reranker, and with the search. */
   signal: AbortSignal;
 }
 
-/** Scores texts against a query. The host cuts, retries and caches. Throws `EmbeddingError`. */
+/** Scores texts against a query. The host cuts, retries and caches. Its calls throw `ProviderError`. */
 export interface Reranker {
   readonly id: string;
   readonly model: string;
-  /** Tokens that the query and one text may have together. Absent: the host's own limit counts. */
+  /** Maximum tokens of query and one text together. Absent: the host's limit. */
   readonly maxInputTokens?: number | undefined;
   readonly endpoint?: EmbeddingEndpoint | undefined;
-  /** Loads what the first call will need, with nothing sent. What fails here fails again in the call. */
+  /** Loads what the first call needs, without a request. A failure here recurs in the call. */
   warm?(): Promise<void>;
   /** One finite score per text, in order, higher is better; comparable within one call only. */
   rerank(query: string, texts: readonly string[], options: RerankCallOptions): Promise<readonly number[]>;
-  /** Frees everything; a call after it is refused. */
+  /** Frees everything. Called once. */
   close?(): Promise<void>;
 }
 
-/** The outcome of choosing a reranker: one, or none and why. */
+/** The selected reranker, or the reason why there is none. */
 export interface RerankChoice {
-  /** Undefined: results keep the order of the index. */
+  /** `undefined`: results keep the order of the index. */
   reranker: Reranker | undefined;
-  /** What the configuration asks for: `none`, an id, or `given` by the application. */
+  /** Value of `query.rerank.provider`: `none` or an id; `given` if the application passed one. */
   requested: string;
+  /** Why this reranker, or why none. */
   reason: string;
-  /** True when a configured reranker could not be used: answers are then marked `degraded`. */
+  /** True if a configured reranker could not be used: answers are then marked `degraded`. */
   degraded: boolean;
 }
 
-/** What the reranker did for one search. */
+/** Report of the reranker for one search. */
 export interface RerankReport {
   /** `done`: reranked. `failed`: the index order stayed. `unused`: the backend ranks by itself. */
   state: "done" | "failed" | "unused";
@@ -40,19 +41,23 @@ export interface RerankReport {
   reason?: string | undefined;
   id: string;
   model?: string | undefined;
-  /** Texts that were put before it. */
+  /** Number of scored texts. */
   candidates: number;
-  /** Their scores were kept from an earlier search. */
+  /** True if the scores come from the cache. */
   cached: boolean;
+  /** Duration in milliseconds. */
   ms: number;
+  /** Candidates in their new order. For the owner. */
   order?: readonly RerankedPlace[] | undefined;
 }
 
+/** A candidate before and after reranking. */
 export interface RerankedPlace extends NoteLines {
+  /** Places in the ranking, counted from 1. */
   before: number;
   after: number;
-  /** The score of the index, which `minScore` is compared with. */
+  /** Score of the index, which `minScore` applies to. */
   score: number;
-  /** The reranker's own; on a scale of its own. */
+  /** Score of the reranker, on its own scale. */
   rerankScore: number;
 }

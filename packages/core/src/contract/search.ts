@@ -1,104 +1,114 @@
 import type { SearchOrder, SearchReport } from "./report.ts";
 import type { MemorySource, NoteLines } from "./status.ts";
 
-/** One ranked answer. */
+/** One search result. */
 export interface MemorySearchResult extends NoteLines {
   /** 0 to 1, higher is better. A reranker reassigns the candidates' scores in its order. */
   score: number;
-  /** Cosine similarity to the query, where the vector search saw this result. */
+  /** Cosine similarity to the query, -1 to 1. Absent if vector search did not find the result. */
   vectorScore?: number | undefined;
-  /** Keyword score, 0 to 1, where the keyword search found this result. */
+  /** Keyword score, 0 to 1. Absent if keyword search did not find the result. */
   textScore?: number | undefined;
   /** The matching lines, at most 700 characters; `…` marks omitted lines or parts of a line. */
   snippet: string;
-  /** Which lines the snippet is of, in their order, where it is not all of them from `startLine` to `endLine`. */
+  /** Ranges of the snippet's lines in their order. Absent: all lines from `startLine` to `endLine`. */
   lines?: readonly LineRange[] | undefined;
-  /** The heading that the first of these lines stands under, where the snippet does not show it. */
+  /** Heading of the section with the first line. Absent if the snippet contains it. */
   heading?: string | undefined;
   source: MemorySource;
-  /** `path#Lfrom-Lto`, where citations are on. */
+  /** `path#Lfrom-Lto`, if citations are on. */
   citation?: string | undefined;
-  /** What the score is made of, where `explain` was asked for and the manager can tell. Never for a shared audience. */
+  /** Parts of the score, if `explain` is set and the manager supports it. Never for a shared audience. */
   parts?: ScoreParts | undefined;
 }
 
 /** First and last line, 1-based and inclusive. */
 export type LineRange = readonly [from: number, to: number];
 
-/** Options of a search; what is omitted comes from the agent's settings. */
+/** Options of a search. Defaults come from the agent's settings. Values out of range throw `INVALID_ARGUMENT`. */
 export interface MemorySearchOptions {
-  /** 1 to 200. */
+  /** Maximum number of results, 1 to 200. */
   maxResults?: number | undefined;
-  /** What `maxResults` is where neither this call nor the configuration says; 6 if omitted. */
+  /** `maxResults` if neither the call nor the configuration sets it. Default: 6. */
   defaultMaxResults?: number | undefined;
-  /** 100 to 4,000 estimated tokens for all texts. Default: the configuration, or 1,000. */
+  /** Token budget for the texts of all results, 100 to 4,000. */
   maxTokens?: number | undefined;
+  /** Minimum score, 0 to 1. If set, it also applies to keyword results. */
   minScore?: number | undefined;
+  /** Sources to search, at least one. */
   sources?: readonly MemorySource[] | undefined;
-  /** First and last day of results, both included: `2026-03-05`, `2026-03`, `last week`. Throws `INVALID_ARGUMENT`. */
+  /** First day of results: `2026-03-05`, `2026-03`, `last week`. */
   since?: string | undefined;
+  /** Last day of results, in the same forms. */
   until?: string | undefined;
-  /** `newest` or `oldest`: those that match at least half as well as the best, by their days. @default "relevance" */
+  /** Default: `relevance`. `newest`, `oldest`: by day, among results with at least half of the best score. */
   order?: SearchOrder | undefined;
-  /** The session that asks, as the host names it. A group or a channel never sees private notes. */
+  /** Key of the calling session, as the host names it. A group or channel never sees private notes. */
   sessionKey?: string | undefined;
-  /** True: each result says what its score is made of (`parts`), to the owner and where the backend can tell. */
+  /** True: results carry `parts`, for the owner and if the backend supports it. */
   explain?: boolean | undefined;
   /** Keyword search only: the query is sent to no embedding or rerank provider. */
   keywordsOnly?: boolean | undefined;
   signal?: AbortSignal | undefined;
+  /** Receives the report of the search, also of a failed one. Not called for an aborted search. */
   onDebug?: ((report: SearchReport) => void) | undefined;
 }
 
-/** What a search found, and its report: whether the answer can be relied on, and what each retriever gave. */
+/** Results of a search and their report. */
 export interface SearchAnswer {
   readonly results: MemorySearchResult[];
   readonly report: SearchReport;
 }
 
+/** Options of a search as a manager receives them, checked. */
 export interface ManagerSearchOptions {
-  /** 1 to 200. */
+  /** Maximum number of results, 1 to 200. */
   maxResults: number;
-  /** 100 to 4,000: estimated tokens that the texts of all results have together, see `resultTokens`. */
+  /** Token budget for the texts of all results, 100 to 4,000, see `resultTokens`. */
   maxTokens: number;
-  /** 0 to 1. Results that only the vector search found need at least this score. */
+  /** Minimum score of results found only by vector search, 0 to 1. */
   minScore: number;
   /** The caller set `minScore`: it also cuts keyword results, except full and identifier matches. */
   strict: boolean;
-  /** The sources to search, never empty. They are filtered inside the search, not after it. */
+  /** Sources to search, never empty. To be filtered inside the search, not after it. */
   sources: readonly MemorySource[];
+  /** Key of the calling session, for messages; `audience` decides. */
   sessionKey: string | undefined;
-  /** Each result says what its score is made of. Never true for a shared audience. */
+  /** True: results carry `parts`. Never true for a shared audience. */
   explain?: boolean | undefined;
-  /** The query is to be sent to no provider. */
+  /** True: the query must not be sent to any provider. */
   keywordsOnly?: boolean | undefined;
-  /** Who reads the answer. `shared`: private notes are excluded inside the search. */
+  /** Readers of the answer. `shared`: private notes are excluded inside the search. */
   audience: SessionAudience;
-  /** First and last day, both included, as text; unreadable text is `INVALID_ARGUMENT`. Applied days: `filters`. */
+  /** First day as text. Throws `INVALID_ARGUMENT` if unreadable. `filters` of the report has the applied day. */
   since?: string | undefined;
+  /** Last day, likewise. */
   until?: string | undefined;
   /** Absent: `relevance`. Results in another order are not sorted by score. */
   order?: SearchOrder | undefined;
   signal: AbortSignal;
-  /** Takes the search report: what each retriever gave, and why results are missing. Called once per search. */
+  /** Receives the report: what each retriever found and why results are missing. To be called once per search. */
   onDebug: (report: SearchReport) => void;
 }
 
-/** `private`: the owner of the memory alone. `shared`: a group or a channel, with a shared audience. */
+/** `private`: only the owner of the memory. `shared`: a group, a channel or another person. */
 export type SessionAudience = "private" | "shared";
 
-/** Parts of a score; they and the reranker's `change` add up to it. `meaning` is 0 without a vector match. */
+/** Parts of a score; with the reranker's `change` they add up to it. */
 export interface ScoreParts {
-  /** The words of the query in the text. */
+  /** Matching words of the text. */
   words: number;
+  /** Matching names: title, path, tags. */
   names: number;
+  /** Matching dates. */
   dates: number;
+  /** Vector similarity; 0 without a vector match. */
   meaning: number;
-  /** Place among the candidates before and after the reranker, and the change of the score. */
+  /** Places before and after the reranker, counted from 1, and the change of the score. */
   rerank?: { before: number; after: number; change: number } | undefined;
 }
 
-/** What `why` is about: a note, one of its lines (1-based), or the text of a line. */
+/** Target of `why`: a note, one of its lines (1-based), or the text of a line. Either `path` or `text`. */
 export interface WhyTarget {
   path?: string | undefined;
   line?: number | undefined;
@@ -118,6 +128,7 @@ export type WhyStep =
   | "rank"
   | "answer";
 
+/** One step of an explanation. */
 export interface WhyRung {
   step: WhyStep;
   /** `failed`: excluded here. `unknown`: not reached. `note`: partial, but continued. */
@@ -126,7 +137,7 @@ export interface WhyRung {
   says: string;
 }
 
-/** Where one passage is in a ranking. */
+/** A passage in a ranking. */
 export interface WhyPlace extends NoteLines {
   /** Counted from 1. */
   rank: number;
@@ -134,18 +145,22 @@ export interface WhyPlace extends NoteLines {
   parts: ScoreParts;
 }
 
-/** Why something is or is not among the results of a search. */
+/** Explanation why a target is or is not among the results of a search. */
 export interface SearchWhy {
+  /** Whether it is a result. */
   found: boolean;
+  /** The steps from the file to the result, in their order. */
   rungs: readonly WhyRung[];
   /** The first failed step, or the place in the ranking. */
   sentence: string;
-  /** The next step: text, and search options that would show it. */
+  /** The next step, and search options that would return the target. */
   act?:
     | { says: string; maxResults?: number | undefined; maxTokens?: number | undefined; minScore?: number | undefined }
     | undefined;
-  /** Its place among all candidates, and how many those are. */
+  /** Its place among all candidates. */
   place?: WhyPlace | undefined;
+  /** Number of candidates. */
   candidates?: number | undefined;
+  /** The candidate ranked right before it. */
   beatenBy?: WhyPlace | undefined;
 }

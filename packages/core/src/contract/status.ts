@@ -1,30 +1,33 @@
 import type { EmbeddingFailure } from "./provider-error.ts";
 
-/** A snapshot of recorded facts: what is set, what was last seen to work, and what failed with which words. */
+/** A snapshot of recorded facts: settings, last known states and errors. What is not known is absent. */
 export interface MemoryProviderStatus {
-  /** The id of the memory plugin that answers. */
+  /** Id of the memory plugin that answers. */
   backend: string;
   /** The embedding provider in use; `none` in keyword-only mode. */
   provider: string;
   model?: string | undefined;
+  /** Value of `memorySearch.provider`. */
   requestedProvider?: string | undefined;
+  /** Indexed files and their chunks. */
   files?: number | undefined;
   chunks?: number | undefined;
-  /** Whether files have changed since the last sync, as far as is known: absent until a sync has looked at them. */
+  /** Whether files have changed since the last sync. Absent before the first scan. */
   dirty?: boolean | undefined;
   workspaceDir?: string | undefined;
+  /** Absolute path of the index file. */
   dbPath?: string | undefined;
   extraPaths?: readonly (string | { path: string; pattern?: string | undefined })[] | undefined;
   sources?: readonly MemorySource[] | undefined;
   sourceCounts?: readonly SourceCount[] | undefined;
-  /** Each place that was examined, and why it was skipped where it was. */
+  /** Each scanned place, and why it was skipped if it was. */
   roots?: readonly MemoryRootStatus[] | undefined;
-  /** As the last scan has found them; absent until one was made. */
+  /** Notes that are not indexed, from the last scan. Absent before the first. */
   excluded?: ExcludedNotes | undefined;
   cache?: { enabled: boolean; entries?: number | undefined; maxEntries?: number | undefined } | undefined;
   fts?: { enabled: boolean; available: boolean; error?: string | undefined } | undefined;
   fallback?: MemoryFallback | undefined;
-  /** The reranker that is asked for; without an `id` it could not be opened. Absent if none is asked for. */
+  /** The configured reranker; without an `id` it could not be opened. Absent if none is configured. */
   rerank?:
     | {
         requested: string;
@@ -35,25 +38,27 @@ export interface MemoryProviderStatus {
         keySource?: string | undefined;
       }
     | undefined;
-  /** What answers while the memory plugin is unavailable, and whether it was opened already. */
+  /** The fallback backend, and whether it is open. */
   spare?: { backend: string; open: boolean } | undefined;
   vector?:
     | {
         enabled: boolean;
-        /** Absent until it was tried. */
+        /** Whether the accelerated vector index works. Absent before its first use. */
         available?: boolean | undefined;
-        /** Whether the store can compare vectors, with or without an extension that makes it fast. */
+        /** Whether the store can compare vectors, accelerated or not. */
         storeAvailable?: boolean | undefined;
+        /** Whether vector search can answer now. */
         semanticAvailable?: boolean | undefined;
-        /** `unverified` until they were counted. */
+        /** Whether all chunks have a vector; `unverified` before they were counted. */
         index?: { state: "empty" | "complete" | "incomplete" | "unverified" } | undefined;
         /** Engine of the last or next vector comparison, such as `wasm`, `sqlite-vec` or `exact`. */
         engine?: string | undefined;
         extensionPath?: string | undefined;
-        /** The loader's own words. */
+        /** Error message of the loader. */
         loadError?: string | undefined;
+        /** Vector length. */
         dims?: number | undefined;
-        /** Chunks of the active vector space that have their vector. */
+        /** Number of chunks with a vector of the active space. */
         embedded?: number | undefined;
       }
     | undefined;
@@ -66,6 +71,7 @@ export interface MemoryProviderStatus {
   watch?: WatchStatus | undefined;
   freshness?: FreshnessStatus | undefined;
   lastSync?: LastSync | undefined;
+  /** Why the last sync failed; absent if it succeeded. */
   lastSyncError?: string | undefined;
   /** The last error and its time (ISO 8601). */
   lastError?: { message: string; at: string } | undefined;
@@ -82,21 +88,24 @@ export interface MemoryProviderStatus {
     | undefined;
 }
 
+/** Indexed files of one source. */
 export interface SourceCount {
   source: MemorySource;
   files: number;
   chunks: number;
-  /** Bytes of the files, and of the texts of their chunks. */
+  /** Size of the files. */
   bytes?: number | undefined;
+  /** Size of the texts of their chunks. */
   chunkBytes?: number | undefined;
-  /** Files that the last look found; null until one was made. */
+  /** Files found by the last scan; null before the first. */
   eligible?: number | null | undefined;
   /** Changed files that are not indexed yet: transcripts below the thresholds of `sync.sessions`. */
   waiting?: number | undefined;
-  /** What of this source was skipped or failed, and why. */
+  /** Skipped or failed parts of this source, with reasons. */
   issues?: readonly string[] | undefined;
 }
 
+/** Size of the index on disk. */
 export interface StorageStatus {
   databaseBytes: number;
   walBytes: number;
@@ -106,15 +115,16 @@ export interface StorageStatus {
   embeddingCacheEntries?: number | undefined;
 }
 
+/** Settings and failures of batch embedding. */
 export interface BatchStatus {
   enabled: boolean;
   wait: boolean;
   concurrency: number;
   pollIntervalMs: number;
   timeoutMs: number;
-  /** Failures in a row after which batches would be given up; null: they never are. */
+  /** Consecutive failures after which batches are abandoned; null: never. */
   limit: number | null;
-  /** Failures in a row, of the last fill, and what the last one said. */
+  /** Consecutive failures of the last sync. */
   failures: number;
   lastError?: string | undefined;
   lastProvider?: string | undefined;
@@ -129,45 +139,48 @@ export interface GenerationStatus {
     | {
         id: number;
         startedAt: string;
-        /** Files that are in it, of how many that are there. */
+        /** Indexed files, of `totalFiles`. */
         files: number;
         totalFiles?: number | undefined;
-        /** Why it does not take over yet. */
+        /** Why it is not in use yet. */
         waitingFor?: string | undefined;
       }
     | undefined;
 }
 
-/** A process that holds the write lock for long. */
+/** A process that writes to the index for long. */
 export interface WriterStatus {
   pid: number;
+  /** Absent on this machine. */
   host?: string | undefined;
+  /** Cause of the work. */
   reason: string;
   /** ISO 8601. */
   since: string;
+  /** Progress: completed of total, and the present item. */
   completed?: number | undefined;
   total?: number | undefined;
   label?: string | undefined;
 }
 
-/** How changes are noticed between searches. `off`: only a search, a sync or the interval looks. */
+/** How changes are noticed between searches. `off`: only by a search, a sync or the interval. */
 export interface WatchStatus {
   mode: "off" | "folders" | "recursive";
-  /** Why it is off, or watches less than it should. */
+  /** Why it is off or incomplete. */
   reason?: string | undefined;
-  /** Folders or roots that are watched. */
+  /** Number of watched folders or roots. */
   folders?: number | undefined;
 }
 
 /** How the last search checked freshness. `events`: watcher. `sweep`: full scan. `sync`: no check. */
 export interface FreshnessStatus {
   by: "events" | "sweep" | "sync";
-  /** Why it is not by events. */
+  /** Why not by events. */
   reason?: string | undefined;
 }
 
 export interface LastSync {
-  /** What asked for it: `cli`, `search`, `watch`. For people to read. */
+  /** Cause: `cli`, `search`, `watch`. For people. */
   reason: string;
   /** ISO 8601. */
   finishedAt: string;
@@ -175,72 +188,83 @@ export interface LastSync {
   report: SyncReport;
 }
 
+/** A file or folder that is scanned for memory files. */
 export interface MemoryRootStatus {
+  /** Relative to the workspace, or absolute. */
   path: string;
   state: "indexed" | "skipped";
+  /** Number of memory files in it. */
   files?: number | undefined;
+  /** Why it was skipped. */
   reason?: string | undefined;
-  /** Of a folder of notes: what is in it and is no note. */
+  /** Excluded files in a folder of notes. */
   leftOut?: readonly LeftOut[] | undefined;
 }
 
-/** Files excluded from a folder of notes, by reason. An excluded folder counts as one. */
+/** Number of files and folders excluded for one reason. An excluded folder counts as one. */
 export interface LeftOut {
   reason: "ignored" | "hidden" | "tool" | "link" | "other";
   files: number;
   folders: number;
 }
 
+/** State of the embedding provider and its vectors. */
 export interface EmbeddingStatus {
   /** Why this provider, or why none. */
   reason: string;
-  /** What `auto` looked at before, with why it went on. */
+  /** Providers that `auto` rejected before, each with the reason. */
   passedOver?: readonly { id: string; reason: string }[] | undefined;
-  /** Where requests go and where the key came from; never the key. */
+  /** Host of the requests. */
   host?: string | undefined;
+  /** Where the key came from, such as `OPENAI_API_KEY`; never the key. */
   keySource?: string | undefined;
-  /** How the last request of this process ended; absent before the first. */
+  /** Outcome of the last request of this process; absent before the first. */
   answered?: { ok: boolean; error?: string | undefined } | undefined;
-  /** What is being done now: `downloading …`, `embedding`. */
+  /** Present work: `downloading …`, `embedding`. */
   activity?: string | undefined;
-  /** The vectors that searches are answered from while those of the present model are being made. */
+  /** Vectors in use while those of the configured model are being created. */
   answeredBy?: { provider: string; model: string } | undefined;
-  /** No request is made before `nextProbeAt` (ISO 8601), by any process. */
+  /** Cooldown after failures: no process sends a request before `nextProbeAt` (ISO 8601). */
   circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
-  /** Texts that the provider refuses: found by words only, until they change. At most the first hundred. */
+  /** Texts that the provider refuses: only keyword search finds them until they change. At most 100. */
   quarantined?: readonly (NoteLines & { reason: string })[] | undefined;
   /** Measured semantic weight: `weight` in keyword scores per standard deviation, `quality` 0 (chance) to 1. */
   meaning?: { weight: number; quality: number; pairs: number } | undefined;
-  /** Why vectors are unusable (all the same), with the next step: only keyword search answers. */
+  /** Why vectors are unusable (all the same), with the next step. Only keyword search answers then. */
   sameVectors?: string | undefined;
-  /** Chunks without a vector, and why. */
+  /** Number of chunks without a vector, and why. */
   pending?: { chunks: number; reason: string } | undefined;
+  /** Daily token budget. Absent if there is none. */
   budget?: { tokensPerDay: number; usedToday: number } | undefined;
-  /** Batch jobs on their way. */
+  /** Unfinished batch jobs. */
   jobs?: readonly { id: string; texts: number; submittedAt: string }[] | undefined;
 }
 
-/** A standby that answers instead of what was asked for. */
+/** A fallback that answers in place of the requested backend or provider. */
 export interface MemoryFallback {
+  /** Id of the requested one. */
   from: string;
+  /** Id of the fallback. */
   to?: string | undefined;
+  /** Why the requested one is unavailable. */
   reason: string;
-  /** When the standby took over, and before when what was asked for is not tried again (ISO 8601). */
+  /** Since when the fallback answers (ISO 8601). */
   since?: string | undefined;
+  /** When the requested one is tried again (ISO 8601). */
   retryAt?: string | undefined;
 }
 
-/** A kind of memory. `memory` is the Markdown files, `sessions` the transcripts; a plugin may add its own. */
+/** A source of memory: Markdown files, transcripts, dropped messages, or one of a plugin or another program. */
 export type MemorySource = "memory" | "sessions" | "journal" | (string & {});
 
-/** What a sync did, in files. */
+/** Result of a sync, in files. */
 export interface SyncReport {
   added: number;
   changed: number;
   removed: number;
   unchanged: number;
   failed: SyncFailure[];
-  /** Chunks without a vector yet, and why. `failure`: the embedding provider failed. */
+  /** Number of chunks without a vector, and why. `failure`: the embedding provider failed. */
   pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
 }
 
@@ -253,21 +277,23 @@ export interface NoteLines {
 
 export interface SyncFailure {
   path: string;
-  /** What is wrong with the file and what to do about it. */
+  /** The problem of the file and the next step. */
   reason: string;
 }
 
-/** Notes and folders that a search cannot reach: too large, undecodable, unreadable, linked, not downloaded. */
+/** Notes and folders that cannot be indexed: too large, undecodable, unreadable, linked, not downloaded. */
 export interface ExcludedNotes {
   count: number;
-  /** Each with what is wrong and what to do about it; in a search report the first three. */
+  /** Each with problem and next step; in a search report the first three. */
   notes: readonly SyncFailure[];
-  /** Further notes and folders, which `memorySearch.exclude` names. They are no condition of an answer. */
+  /** Further notes and folders, excluded by `memorySearch.exclude`. They do not affect the state of answers. */
   byConfiguration: number;
 }
 
+/** Progress of a sync or a download. */
 export interface SyncProgress {
   completed: number;
   total: number;
+  /** Present item, such as a path. */
   label?: string | undefined;
 }

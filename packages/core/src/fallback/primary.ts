@@ -3,41 +3,22 @@ import type { MemorySearchManager } from "../contract/manager.ts";
 import { type Extend, abortErrorOf, withDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/calls.ts";
 
-/** `nowMs` is monotonic, `wallMs` is Unix time; both in milliseconds. */
-export interface BreakerClock {
-  monotonicMs(): number;
-  wallMs(): number;
+/** A manager that is open or can be opened: the primary, or its standby. */
+export interface FallbackBackend {
+  /** The id of its plugin, for messages and status. */
+  name: string;
+  manager?: MemorySearchManager | undefined;
+  /** Called for the first call, and again for each retry after a failure. */
+  open?(signal: AbortSignal): Promise<MemorySearchManager>;
+  /** Why a primary could not be opened: the standby answers until a retry succeeds. */
+  failure?: unknown;
 }
 
-/** The primary; `name` is the id of its plugin, for messages and status. */
-export type FallbackPrimary =
-  | { name: string; manager: MemorySearchManager }
-  | {
-      name: string;
-      /** Called for the first call, and again for each retry after a failure. */
-      open(signal: AbortSignal): Promise<MemorySearchManager>;
-      failure?: unknown;
-    };
-
-export interface FallbackOptions {
-  /** How long the primary is left alone after a failure, 30 s. It doubles with every try that fails. */
-  holdOffMs?: number | undefined;
-  /** The longest hold-off; 10 min. */
-  maxHoldOffMs?: number | undefined;
-  /** How long a call waits for a retry of the primary before the standby answers; 1 s. The retry continues. */
-  patienceMs?: number | undefined;
-  /** Time limit of a search before the standby is asked; 15 s, half of the guard's limit. */
-  searchMs?: number | undefined;
-  /** Time limit of reading a file; 5 s. */
-  readFileMs?: number | undefined;
-  /** Time limit of a probe; 30 s. */
-  probeMs?: number | undefined;
-  /** Time limit of a sync without progress; 5 min. */
-  syncIdleMs?: number | undefined;
-  /** How long opening the standby or the primary may take; 60 s. */
-  openMs?: number | undefined;
-  clock?: BreakerClock | undefined;
-}
+/** Cooldown of the primary after its first failure. It doubles with every failed retry, up to `longestCooldownMs`. */
+const cooldownMs = 30_000;
+const longestCooldownMs = 600_000;
+/** How long a call waits for a retry of the primary before the standby answers. The retry continues. */
+const retryWaitMs = 1_000;
 
 export interface Outage {
   readonly reason: string;
@@ -57,23 +38,17 @@ interface PrimaryCall<T> {
   run: (manager: MemorySearchManager, signal: AbortSignal, extend: Extend) => Promise<T>;
 }
 
-interface Source {
-  name: string;
-  manager?: MemorySearchManager | undefined;
-  open?(signal: AbortSignal): Promise<MemorySearchManager>;
-}
-
 /** Opens a manager on first use, and again after a failure. */
 export class LazyManager {
   readonly name: string;
   current: MemorySearchManager | undefined;
   protected readonly closing: AbortController = new AbortController();
-  readonly #source: Source;
+  readonly #source: FallbackBackend;
   readonly #openMs: number;
   #opening: Promise<MemorySearchManager> | undefined;
   #work: Promise<MemorySearchManager> | undefined;
 
-  constructor(source: Source, openMs = 60_000) {
+  constructor(source: FallbackBackend, openMs: number) {
     this.name = source.name;
     this.current = source.manager;
     this.#source = source;
@@ -120,13 +95,9 @@ export class LazyManager {
   }
 }
 
-const systemClock: BreakerClock = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
-
-/** A manager behind a circuit breaker: after a failure and a hold-off, one call retries it. */
+/** A manager behind a circuit breaker: after a failure and a cooldown, one call retries it. */
 export class Primary extends LazyManager {
   outage: Outage | undefined;
-  readonly #options: FallbackOptions;
-  readonly #clock: BreakerClock;
   readonly #trials = new Set<Promise<unknown>>();
   #isTrying = false;
   #waitMs = 0;
@@ -134,18 +105,16 @@ export class Primary extends LazyManager {
   #failed: string | undefined;
   #turn = 0;
 
-  constructor(source: FallbackPrimary, options: FallbackOptions) {
-    super(source, options.openMs);
-    this.#options = options;
-    this.#clock = options.clock ?? systemClock;
-    if ("failure" in source && source.failure !== undefined) this.#leaveAlone(source.failure, undefined);
+  constructor(source: FallbackBackend, openMs: number) {
+    super(source, openMs);
+    if (source.failure !== undefined) this.#startCooldown(source.failure, undefined);
   }
 
   async ask<T>(call: PrimaryCall<T>): Promise<Answered<T>> {
     const { outage } = this;
     if (outage === undefined) return this.#attempt(call, call.signal, false);
     const proves = ["search", this.#failed ?? call.what].includes(call.what);
-    if (this.#isTrying || !proves || this.#clock.monotonicMs() < this.#retryAtMs) return { outage };
+    if (this.#isTrying || !proves || performance.now() < this.#retryAtMs) return { outage };
     // For a sync a late answer is as good as one of another manager.
     return call.what === "sync" ? this.#attempt(call, call.signal, true) : this.#tryBriefly(call, outage);
   }
@@ -173,10 +142,10 @@ export class Primary extends LazyManager {
       return { value };
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      if (isTrial) return { outage: this.#leaveAlone(error, what, this.#waitMs * 2) };
+      if (isTrial) return { outage: this.#startCooldown(error, what, this.#waitMs * 2) };
       // Of several concurrent failures the first counts; ignore calls that started before the recovery.
       if (this.outage === undefined && turn !== this.#turn) return { outage: this.#outageOf(error, 0) };
-      return { outage: this.outage ?? this.#leaveAlone(error, what) };
+      return { outage: this.outage ?? this.#startCooldown(error, what) };
     } finally {
       clearTimeout(slow);
       if (isTrial) this.#isTrying = false;
@@ -201,7 +170,7 @@ export class Primary extends LazyManager {
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     const { promise: late, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(resolve, this.#options.patienceMs ?? 1_000, undefined);
+    const timer = setTimeout(resolve, retryWaitMs, undefined);
     const trial = this.#attempt(call, own.signal, true);
     try {
       const answer = await Promise.race([trial, late]);
@@ -216,16 +185,16 @@ export class Primary extends LazyManager {
     return { outage };
   }
 
-  #leaveAlone(error: unknown, what: string | undefined, forMs = this.#options.holdOffMs ?? 30_000): Outage {
+  #startCooldown(error: unknown, what: string | undefined, forMs = cooldownMs): Outage {
     this.#failed = what;
     if (this.outage === undefined) this.#turn += 1;
-    this.#waitMs = Math.min(forMs, this.#options.maxHoldOffMs ?? 600_000);
-    this.#retryAtMs = this.#clock.monotonicMs() + this.#waitMs;
+    this.#waitMs = Math.min(forMs, longestCooldownMs);
+    this.#retryAtMs = performance.now() + this.#waitMs;
     return (this.outage = this.#outageOf(error, this.#waitMs));
   }
 
   #outageOf(error: unknown, forMs: number): Outage {
-    const now = this.#clock.wallMs();
+    const now = Date.now();
     const [from, until] = [now, now + forMs].map((ms) => new Date(ms).toISOString()) as [string, string];
     return { reason: messageOf(error), error, since: this.outage?.since ?? from, retryAt: until };
   }

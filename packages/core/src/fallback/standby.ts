@@ -4,21 +4,15 @@ import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager
 import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
 import { askManager, fallbackForAll, type ManagerAnswer, reportOf, unavailableReason } from "../guard/search-answer.ts";
-import { type Outage, LazyManager } from "./primary.ts";
-
-export interface FallbackSpare {
-  name: string;
-  manager?: MemorySearchManager | undefined;
-  open(signal: AbortSignal): Promise<MemorySearchManager>;
-}
+import { type FallbackBackend, type Outage, LazyManager } from "./primary.ts";
 
 /** Answers instead of a primary and reports why. Opened on first use. */
 export class Standby extends LazyManager {
   readonly #primary: string;
   #syncError: string | undefined;
 
-  constructor(primary: string, spare: FallbackSpare, openMs: number | undefined) {
-    super(spare, openMs);
+  constructor(primary: string, source: FallbackBackend, openMs: number) {
+    super(source, openMs);
     this.#primary = primary;
   }
 
@@ -32,12 +26,12 @@ export class Standby extends LazyManager {
       return await call(await this.get(signal));
     } catch (error) {
       if (isAnswer(error)) throw error;
-      const message = `"${this.#primary}" is unavailable: ${outage.reason}; and its spare "${this.name}" failed too: ${messageOf(error)}`;
+      const message = `"${this.#primary}" is unavailable: ${outage.reason}; and its fallback "${this.name}" failed too: ${messageOf(error)}`;
       throw new MemoryError("UNAVAILABLE", message, { cause: new AggregateError([outage.error, error], message) });
     }
   }
 
-  /** Searches the standby while the primary is slow, if its index exists: building one may cost requests. */
+  /** Searches the standby while the primary is slow. Only if its index exists: building one may cost requests. */
   async searchAhead(query: string, given: ManagerSearchOptions): Promise<ManagerAnswer | undefined> {
     const signal = AbortSignal.any([given.signal, this.closing.signal]);
     const manager = await this.get(signal);
@@ -54,10 +48,11 @@ export class Standby extends LazyManager {
       const { results, report } = (await ahead) ?? (await askManager(manager, query, options));
       const isShared = options.audience === "shared";
       const { capabilities } = manager;
-      const told = report ?? reportOf({ backend: this.name, capabilities, status: manager.status() }, options.audience);
+      const reported =
+        report ?? reportOf({ backend: this.name, capabilities, status: manager.status() }, options.audience);
       const name = unavailableReason(this.#primary);
       const reason = isShared ? name : `${name}: ${outage.reason}`;
-      const marked = withConditions(told, [{ state: "degraded", reason }]);
+      const marked = withConditions(reported, [{ state: "degraded", reason }]);
       const fallback = this.#fallbackOf(outage);
       options.onDebug({ ...marked, fallback: isShared ? fallbackForAll(fallback) : fallback });
       return results;
@@ -79,7 +74,8 @@ export class Standby extends LazyManager {
 
   withStandbyStatus(status: MemoryProviderStatus, outage: Outage | undefined): MemoryProviderStatus {
     const notices = [...(status.custom?.notices ?? [])];
-    if (this.#syncError !== undefined) notices.push(`the spare "${this.name}" could not be synced: ${this.#syncError}`);
+    if (this.#syncError !== undefined)
+      notices.push(`the fallback "${this.name}" could not be synced: ${this.#syncError}`);
     return {
       ...status,
       ...(outage && { fallback: this.#fallbackOf(outage) }),

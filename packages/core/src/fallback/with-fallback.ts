@@ -3,18 +3,28 @@ import { messageOf } from "../contract/errors.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
 import { callManager, eachIndexCall, signalOf } from "../guard/calls.ts";
 import { askManager, type ManagerAnswer } from "../guard/search-answer.ts";
-import { type FallbackOptions, type FallbackPrimary, Primary } from "./primary.ts";
-import { type FallbackSpare, Standby, labelled } from "./standby.ts";
+import { type MemoryDeadlines, usualDeadlines } from "../guard/deadline.ts";
+import { type FallbackBackend, Primary } from "./primary.ts";
+import { Standby, labelled } from "./standby.ts";
 
-/** Calls go to the primary; while it is `UNAVAILABLE`, the standby answers, reported as `degraded`. */
+/** Half of each deadline: primary and standby share the time of one backend, and the caller waits for both. */
+export function halfOf(deadlines: MemoryDeadlines): MemoryDeadlines {
+  const halves = Object.entries(deadlines).map(([name, ms]: [string, number]) => [name, ms / 2]);
+  return Object.fromEntries(halves) as unknown as MemoryDeadlines;
+}
+
+/**
+ * Calls go to the primary; while it is `UNAVAILABLE`, the standby answers, reported as `degraded`. `deadlines`: of the
+ * primary; after them the standby is called. Default: half of `usualDeadlines`, and 60 s for opening.
+ */
 export function withFallback(
-  primary: FallbackPrimary,
-  spare: FallbackSpare,
-  options: FallbackOptions = {},
+  primary: FallbackBackend,
+  standby: FallbackBackend,
+  deadlines: Partial<MemoryDeadlines> = {},
 ): MemorySearchManager {
-  const { searchMs = 15_000, readFileMs = 5_000, probeMs = 30_000, syncIdleMs = 300_000 } = options;
-  const first = new Primary(primary, options);
-  const second = new Standby(primary.name, spare, options.openMs);
+  const limits = { ...halfOf(usualDeadlines), openMs: usualDeadlines.openMs, ...deadlines };
+  const first = new Primary(primary, limits.openMs);
+  const second = new Standby(primary.name, standby, limits.openMs);
 
   async function either<T>(
     what: string,
@@ -50,7 +60,7 @@ export function withFallback(
       try {
         const asked = await first.ask({
           what: "search",
-          deadlineMs: searchMs,
+          deadlineMs: limits.searchMs,
           signal: given.signal,
           onSlow: () => void (ahead = second.searchAhead(query, { ...given, signal }).catch(() => undefined)),
           run: (manager, inner) => askManager(manager, query, { ...given, signal: inner }),
@@ -64,7 +74,9 @@ export function withFallback(
     },
 
     readFile: (params) =>
-      either("readFile", readFileMs, params.signal, (manager, signal) => manager.readFile({ ...params, signal })),
+      either("readFile", limits.readFileMs, params.signal, (manager, signal) =>
+        manager.readFile({ ...params, signal }),
+      ),
 
     status: () =>
       second.withStandbyStatus(active()?.status() ?? { backend: primary.name, provider: "none" }, first.outage),
@@ -75,7 +87,7 @@ export function withFallback(
       const own = open ? labelled(params, primary.name) : params;
       const asked = await first.ask({
         what: "sync",
-        deadlineMs: syncIdleMs,
+        deadlineMs: limits.syncIdleMs,
         signal: params.signal,
         run: async (manager, signal, extend) => {
           const progress: ManagerSyncParams["progress"] = (update) => {
@@ -91,11 +103,13 @@ export function withFallback(
     },
 
     probeEmbeddingAvailability: (signal) =>
-      either("probeEmbeddingAvailability", probeMs, signal, (manager, inner) =>
+      either("probeEmbeddingAvailability", limits.probeMs, signal, (manager, inner) =>
         manager.probeEmbeddingAvailability(inner),
       ),
     probeVectorAvailability: (signal) =>
-      either("probeVectorAvailability", probeMs, signal, (manager, inner) => manager.probeVectorAvailability(inner)),
+      either("probeVectorAvailability", limits.probeMs, signal, (manager, inner) =>
+        manager.probeVectorAvailability(inner),
+      ),
 
     async close() {
       const outcomes = await Promise.allSettled([first.close(), second.close()]);

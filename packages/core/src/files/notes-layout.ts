@@ -49,6 +49,6 @@ function isThere(folder: string, name: string): boolean {
   try {
     return [file, cloudStub(file)].some((each) => lstatSync(each, { throwIfNoEntry: false }) !== undefined);
   } catch {
-    return false; // Whoever lists the folder says why it cannot be looked into.
+    return false; // Listing the folder reports why it cannot be read.
   }
 }

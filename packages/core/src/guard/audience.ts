@@ -14,6 +14,7 @@ const sharedParts: ReadonlySet<string> = new Set(
 
 const sharedPart = /@g\.us$|^(?:group|channel|guild)-\d/;
 
+/** Runs on behalf of the owner; `explicit` is a session named on the command line. */
 const ownKinds: ReadonlySet<string> = new Set("cron subagent hook acp node dashboard tui explicit".split(" "));
 
 /** What may follow the key of a session: a thread of it, or a run of the agent in its place. */
@@ -22,7 +23,7 @@ const suffixKinds: ReadonlySet<string> = new Set(["thread", "topic"]);
 /** `main`: the owner. `other`: runs for the owner. `group`: shared audience or another person. */
 export type SessionKind = "main" | "other" | "group";
 
-/** Who reads what is answered in a session, by its key, see `sessionKindOf`. */
+/** The readers of answers in a session, by its key, see `sessionKindOf`. */
 export function audienceOf(
   sessionKey: string | undefined,
   agentId: string,
@@ -32,25 +33,17 @@ export function audienceOf(
 }
 
 /**
- * What a session is, by its key. No key is the owner, at a terminal. The owner's own are:
+ * Classifies a session by its key. No key: `main`, the owner at a terminal. Sessions of the owner are:
  *
- * - `agent:<id>:main`, also with `:heartbeat`, `:thread:<id>` or `:topic:<id>` behind it;
- * - a chat of two with a peer of `ownerAllowFrom`: `agent:<id>[:<channel>[:<account>]]:direct:<peer>`, or `dm` as it
- * was
- *   written before. An entry is the id of a peer, which holds on every channel, or `<channel>:<peer>`. An id that
- * begins as a
- *   channel does (`telegram:7`) holds where the key names no other channel;
- * - what runs on the owner's behalf: `agent:<id>:cron:<job>`, `…:subagent:<id>`, `…:hook:<id>`, `…:node:<id>`,
- *   `…:acp:<id>`, `…:dashboard:<id>`, `…:tui:<id>`, and `…:explicit:<id>`, a session that was named on the command
- * line;
+ * - `agent:<id>:main`, also followed by `:heartbeat`, `:thread:<id>` or `:topic:<id>`: `main`
+ * - a chat with a peer of `ownerAllowFrom`, `agent:<id>[:<channel>[:<account>]]:direct:<peer>` (or `dm`): `main`.
+ *   An entry is the id of a peer on every channel, or `<channel>:<peer>`. An id that begins like a channel
+ *   (`telegram:7`) matches only if the key names no other channel.
+ * - runs on behalf of the owner, `agent:<id>:<kind>:<id>` with one of `ownKinds`: `other`
  *
- * each of them also without `agent:<id>:`. A key with a group, a channel or the like anywhere in it is a group, a job
- * or
- * a subagent below one included. So is every other key: a chat of two with anybody else, one that cannot be understood,
- * which may be a group of a channel that is not known here, and `global`, which is all sessions in one.
- *
- * Throws `INVALID_ARGUMENT` for a key that names another agent. Agents are compared without regard to case, as the
- * configuration does.
+ * The prefix `agent:<id>:` is optional. Every other key is a `group`: one with a group, channel or the like anywhere in
+ * it, a chat with another person, and a key that cannot be parsed. Throws `INVALID_ARGUMENT` for the key of another
+ * agent. Agent ids are compared without case, as in the configuration.
  */
 export function sessionKindOf(
   sessionKey: string | undefined,
@@ -163,7 +156,7 @@ function isBelow(file: string, folder: string): boolean {
 
 const isMarkdownName = /\.(?:md|markdown|mdx)$/i;
 
-/** Characters that some file systems leave out of account when they compare names. */
+/** Characters that some file systems ignore in names. */
 const ignored = /[\u200C-\u200F\u202A-\u202E\u206A-\u206F\uFEFF]/g;
 
 /** True for the owner's notes: MEMORY.md, USER.md, memory/, the journal, other programs' files, in any spelling. */
@@ -182,7 +175,7 @@ export function hasOtherNames(absolutePath: string): boolean {
     const stats = lstatSync(absolutePath);
     return stats.isFile() && stats.nlink > 1;
   } catch {
-    return false; // Nothing is there that anybody could read.
+    return false; // A missing file reveals nothing.
   }
 }
 

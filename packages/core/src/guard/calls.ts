@@ -114,7 +114,7 @@ export const indexCalls: CallRows = {
       const checked = checkSearch(query, given, facts);
       const wanted = checkWhyTarget(target);
       if (checked.options.audience === "shared")
-        throw new MemoryError("INVALID_ARGUMENT", "why a note is not found is told to the owner alone");
+        throw new MemoryError("INVALID_ARGUMENT", "why a note is not found is reported only to the owner");
       return [checked.query, wanted, { ...checked.options, onDebug: () => undefined }];
     },
     answer: { fields: { found: flag, rungs: list, sentence: text } },
@@ -152,7 +152,7 @@ function indexCallNames(): IndexCallName[] {
 
 const capabilities = ["keyword", "vector", "ownsIndex"] as const;
 
-/** Refuses what a memory plugin opened when it is no manager, naming the field. */
+/** Throws `PLUGIN` with the field if a memory plugin opened something that is not a manager. */
 export function checkManager(pluginId: string, manager: MemorySearchManager): void {
   const what = `memory plugin "${pluginId}" opened something that is no manager`;
   checkOpened(what, manager, {
@@ -204,7 +204,7 @@ function rightOptions(name: MemoryCallName, given: readonly unknown[]): CallOpti
 
 type AnyCall = (...given: readonly unknown[]) => Promise<unknown>;
 
-/** An object with the calls about the index, as a memory or a manager has them, each made by name. */
+/** Creates an object with every call about the index, as a memory or a manager has them. */
 export function eachIndexCall<Made extends CallsOfMemory | CallsOfManager>(
   make: (name: IndexCallName) => AnyCall,
 ): Made {
@@ -230,7 +230,7 @@ export async function callManager<Name extends IndexCallName>(
   return typeof call === "function" ? Reflect.apply(call, manager, handed) : undefined;
 }
 
-/** The calls of a memory, each passed on to the memory that is given for it. */
+/** Creates the calls of a memory; each is forwarded to the memory that `memory` returns. */
 export function passMemoryCalls(memory: () => Promise<Memory>): Pick<Memory, MemoryCallName> {
   return eachMemoryCall(
     (name) =>

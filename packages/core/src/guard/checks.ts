@@ -40,7 +40,7 @@ export function whole(least: number, most: number, wanted = `a whole number from
   return kindOf(wanted, (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most);
 }
 
-/** A number in a range. `rounding` is how far outside of it a computed number may be. */
+/** A number in a range, or outside of it by at most `rounding`. */
 export function between(least: number, most: number, rounding = 0): Kind<number> {
   return kindOf(
     `a number from ${least} to ${most}`,
@@ -63,7 +63,7 @@ export function fieldProblem(
   return wrong && `"${wrong[0]}" must be ${wrong[1].wanted}, not ${show(owner[wrong[0]])}`;
 }
 
-/** Takes an option: gives its value, or throws `INVALID_ARGUMENT` naming it, what it has to be and what was given. */
+/** Reads an option: returns its value, or throws `INVALID_ARGUMENT` with its name, the wanted kind and the value. */
 export type Field<Value> = (name: string, value: unknown, options?: object) => Value;
 
 export function required<Value>({ wanted, is }: Kind<Value>): Field<Value> {
@@ -100,7 +100,7 @@ export function readFields<Fields extends Readonly<Record<string, Field<unknown>
   return Object.fromEntries(read) as Read<Fields>;
 }
 
-/** Names the argument, what it has to be, and what was given. */
+/** The error of a wrong argument: its name, the wanted kind and the given value. */
 export function invalid(name: string, wanted: string, given: unknown): MemoryError {
   return new MemoryError("INVALID_ARGUMENT", `${name} must be ${wanted}, not ${show(given)}`);
 }
@@ -139,13 +139,13 @@ function answerProblem(answer: unknown, { fields, each, wanted }: Shape): string
   return index < 0 ? undefined : `${each} ${index + 1}: ${problems[index]}`;
 }
 
-/** Refuses what is no embedding provider, naming the field. `whose` says where it came from. */
+/** Throws `PLUGIN` with the field if a value is not an embedding provider. `whose`: its origin, for the message. */
 export function checkProvider(whose: string, provider: EmbeddingProvider): void {
   const fields = { id: filled, model: filled, embedQuery: callable, embedBatch: callable };
   checkOpened(`${whose} is no embedding provider`, provider, fields);
 }
 
-/** Refuses what is no reranker, naming the field. `whose` says where it came from. */
+/** Throws `PLUGIN` with the field if a value is not a reranker. `whose`: its origin, for the message. */
 export function checkReranker(whose: string, reranker: Reranker): void {
   checkOpened(`${whose} is no reranker`, reranker, { id: filled, model: filled, rerank: callable });
 }

@@ -17,11 +17,11 @@ export interface CreateMemoryOptions {
   workspaceDir: string;
   backend: string;
   settings: MemorySearchSettings;
-  /** The peers of direct chats that are the owner, see `audienceOf`; nobody if omitted. */
+  /** The peers of direct chats that are the owner, see `audienceOf`. Default: none. */
   ownerAllowFrom?: readonly string[] | undefined;
-  /** How the provider was chosen. When it is degraded, every answer says so. */
+  /** The selected provider. If it is degraded, every answer reports it. */
   embeddings?: EmbeddingChoice | undefined;
-  /** How the reranker was chosen. When it is degraded, every answer says so. */
+  /** The selected reranker. If it is degraded, every answer reports it. */
   rerank?: RerankChoice | undefined;
   deadlines?: Partial<MemoryDeadlines> | undefined;
   onClose?: (() => Promise<void>) | undefined;
@@ -35,7 +35,7 @@ export interface ReportFacts {
 
 const hanging = "run `memslot memory status --deep` to see what does not answer";
 
-/** Calls the manager of a plugin: in time, abortable, and with errors that name the plugin. */
+/** Calls the manager of a plugin with deadlines and aborts, and with errors that name the plugin. */
 export class GuardedClient {
   readonly manager: MemorySearchManager;
   readonly options: CreateMemoryOptions;
@@ -125,9 +125,11 @@ function statusOf(
   try {
     const given = manager.status();
     if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
-    const told = Object.fromEntries(Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined));
+    const reported = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined),
+    );
     const fallback = given.fallback ?? embeddings?.fallback;
-    return { ...given, ...known, ...told, fallback, rerank: rerank && rerankStatus(rerank) };
+    return { ...given, ...known, ...reported, fallback, rerank: rerank && rerankStatus(rerank) };
   } catch (error) {
     const words = messageOf(error);
     return { ...known, lastSyncError: `status failed: ${words}`, custom: { error: words } };

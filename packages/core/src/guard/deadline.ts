@@ -12,7 +12,7 @@ export interface MemoryDeadlines {
   probeMs: number;
   /** 10 min without progress. */
   syncIdleMs: number;
-  /** 10 min: checking the whole index, or giving its space back. They tell no progress. */
+  /** 10 min: checking and compacting the index, which report no progress. */
   upkeepMs: number;
   /** 10 s for running calls to end, and 10 s for the manager to close. */
   closeMs: number;
@@ -33,7 +33,7 @@ export type Extend = () => void;
 
 export interface CallLimits {
   what: string;
-  /** No answer after this time is `UNAVAILABLE`. Left out where what is called keeps a deadline itself. */
+  /** After this time the call is rejected with `UNAVAILABLE`. Absent: the called function has its own deadline. */
   deadlineMs?: number | undefined;
   signals?: readonly (AbortSignal | undefined)[] | undefined;
   action?: string | undefined;
@@ -75,7 +75,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Opens something in time. What opens too late, when no caller waits for it any more, is closed again. */
+/** Opens something with a deadline. If it opens too late, it is closed again. */
 export async function openWithDeadline<T extends { close?(): Promise<void> }>(
   limits: CallLimits,
   open: (signal: AbortSignal) => Promise<T>,
@@ -92,7 +92,7 @@ function deadlineError(what: string, deadlineMs: number, action: string | undefi
   return new MemoryError("UNAVAILABLE", action === undefined ? text : `${text}; ${action}`);
 }
 
-/** The error of an aborted call: an `AbortError` whatever reason was given, but `CLOSED` where a memory was closed. */
+/** The error of an aborted call: `CLOSED` if a memory was closed, else an `AbortError`. */
 export function abortErrorOf(signal: AbortSignal): Error {
   const reason: unknown = signal.reason;
   if (reason instanceof Error && (isAbort(reason) || MemoryError.is(reason, "CLOSED"))) return reason;
@@ -108,7 +108,7 @@ export class Lifecycle {
   readonly #name: string;
   readonly #closeMs: number;
   readonly #closing = new AbortController();
-  /** What was really started, which may go on after its caller was told of an abort. */
+  /** The started work, which may continue after its caller was rejected. */
   readonly #running = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -146,7 +146,7 @@ export class Lifecycle {
     const deadlineMs = this.#closeMs;
     this.#closing.abort(new MemoryError("CLOSED", `${this.#name} was closed while this call was running`));
     const ended = (): Promise<unknown> => Promise.allSettled(this.#running);
-    // The one error here is the deadline: a call that listens to no abort. Its caller knows already, closing goes on.
+    // The only error here is the deadline of a call that ignores its abort. Its caller was rejected already.
     await withDeadline({ what: "ending the running calls", deadlineMs }, ended).catch(() => []);
     const errors: unknown[] = [];
     for (const { what, free } of steps)

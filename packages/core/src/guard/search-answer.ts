@@ -11,7 +11,7 @@ import { resultTokens } from "../text/result-tokens.ts";
 
 const states: readonly SearchState[] = ["ok", "stale", "degraded", "unavailable"];
 
-/** The report of a search that looked at nothing, or whose manager gave none. */
+/** The report of a search that was not run, or whose manager reported nothing. */
 export function reportOf(
   { backend, capabilities, status }: ReportFacts,
   audience: SessionAudience = "private",
@@ -24,8 +24,8 @@ export function reportOf(
     dropped: { minScore: 0, source: 0, limit: 0 },
   };
   const fallback = audience === "shared" ? fallbackForAll(status.fallback) : status.fallback;
-  const told = withConditions(report, indexConditions({ ...status, fallback }, audience));
-  return { ...told, ...(fallback && { fallback }) };
+  const reported = withConditions(report, indexConditions({ ...status, fallback }, audience));
+  return { ...reported, ...(fallback && { fallback }) };
 }
 
 /** The fallback for a shared audience, without the error message, which may name a note. */
@@ -43,8 +43,8 @@ function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus):
 }
 
 export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
-  const told = audience === "shared" ? "memory could not be searched" : reason;
-  return { ...reportOf(facts, audience), state: "unavailable", reason: told };
+  const shown = audience === "shared" ? "memory could not be searched" : reason;
+  return { ...reportOf(facts, audience), state: "unavailable", reason: shown };
 }
 
 export interface ManagerAnswer {
@@ -52,7 +52,7 @@ export interface ManagerAnswer {
   report: SearchReport | undefined;
 }
 
-/** Asks a manager and holds its report back until the search has succeeded. */
+/** Searches and keeps the report back until the search has succeeded. */
 export async function askManager(
   manager: MemorySearchManager,
   query: string,
@@ -63,7 +63,7 @@ export async function askManager(
   return { results, report };
 }
 
-/** The displayed results, and the manager's report with the findings of the guard. */
+/** Filters the results and adds the findings of the guard to the manager's report. */
 export function finishAnswer(
   answer: ManagerAnswer,
   client: GuardedClient,
@@ -72,13 +72,13 @@ export function finishAnswer(
   const { embeddings, rerank } = client.options;
   const found = answer.results;
   const kept = keepResults(found, answer.report?.filters?.order ?? "relevance", client, options);
-  const told = reportFor(answer, client, { kept, audience: options.audience });
+  const reported = reportFor(answer, client, { kept, audience: options.audience });
   const degraded = [
     embeddings?.degraded === true && embeddings.reason,
     rerank?.degraded === true && rerank.reason,
-    unfilteredBecause(told, options),
+    unfilteredBecause(reported, options),
   ].flatMap((reason) => (typeof reason === "string" ? [{ state: "degraded" as const, reason }] : []));
-  const state = withConditions(told, told.state === "unavailable" ? [] : degraded);
+  const state = withConditions(reported, reported.state === "unavailable" ? [] : degraded);
   const report = withRerank(state, rerank, kept.results.length);
   const { audience, outside, duplicate, ...own } = kept.dropped;
   const both = (name: keyof typeof own): number => (report.dropped?.[name] ?? 0) + own[name];
@@ -141,7 +141,7 @@ function reportFor(
   };
 }
 
-/** A manager that says nothing of a reranker did not use the one that is there. */
+/** A manager that reports no reranker did not use the configured one. */
 function withRerank(report: SearchReport, rerank: RerankChoice | undefined, results: number): SearchReport {
   if (rerank?.reranker === undefined || report.rerank !== undefined || report.state === "unavailable" || results < 2)
     return report;
@@ -167,7 +167,7 @@ const foundBy = {
   vector: ({ vectorScore }: MemorySearchResult): boolean => vectorScore !== undefined,
 };
 
-/** The legs with these results. If the manager reports no legs, what it found is all that is known of them. */
+/** The retrievers' counts for these results. Without reported counts they are derived from the results. */
 function legsOf(found: readonly MemorySearchResult[], known?: SearchReport["legs"]): SearchReport["legs"] {
   const legOf = (name: keyof typeof foundBy): SearchReport["legs"]["keyword"] => {
     const kept = found.filter(foundBy[name]).length;
@@ -241,7 +241,7 @@ function placeKey({ source, path, startLine, endLine }: MemorySearchResult): str
   return JSON.stringify([source, path, startLine, endLine]);
 }
 
-/** As many as the budget holds, at least one. */
+/** The first results within the token budget, at least one. */
 function withinBudget(results: readonly MemorySearchResult[], maxTokens: number): MemorySearchResult[] {
   let used = 0;
   const end = results.findIndex((result, index) => {

@@ -5,7 +5,7 @@ import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
 import type { SyncProgress, SyncReport } from "../contract/status.ts";
 
 interface Run {
-  /** It looks at the files, or has. Until then it is joined, and `force`, `wait` and `sessions` may grow. */
+  /** True once it scans the files. Until then callers can join it, and `force`, `wait` and `sessions` may grow. */
   started: boolean;
   force: boolean;
   wait: boolean;
@@ -119,7 +119,7 @@ async function join(
     try {
       progress?.(update);
     } catch (error) {
-      // One caller's mistake is told to that caller; the sync belongs to the others too.
+      // The error of one caller's listener rejects that caller only: the sync belongs to the others too.
       failed.reject(error);
     }
   };

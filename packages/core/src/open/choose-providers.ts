@@ -71,8 +71,8 @@ export async function chooseEmbeddings(
       const reason = `${providerKey} is "none": keyword search only`;
       return { provider: undefined, requested, reason, degraded: false };
     }
-    if (requested.toLowerCase() !== "auto") return withSpare(await chooseNamed());
-    return { ...(await withSpare(await chooseAuto())), passedOver };
+    if (requested.toLowerCase() !== "auto") return addFallback(await chooseNamed());
+    return { ...(await addFallback(await chooseAuto())), passedOver };
   }
 
   /** Enabled plugins first, then the well-known ones that report that they are usable. */
@@ -160,12 +160,12 @@ export async function chooseEmbeddings(
   }
 
   /** Adds the fallback provider: at once if the first could not be opened, later if it fails permanently. */
-  async function withSpare({ opened, reason, degraded = false }: Outcome): Promise<EmbeddingChoice> {
+  async function addFallback({ opened, reason, degraded = false }: Outcome): Promise<EmbeddingChoice> {
     const fallback = settings.fallback.trim();
     const wanted = fallback !== "" && fallback.toLowerCase() !== "none";
-    const spare = wanted ? findProvider(fallback, fallbackKey) : undefined;
-    const openSpare = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
-      const answer = spare && (await openers.tryToOpen(spare, { role: "spare", signal }));
+    const fallbackPlugin = wanted ? findProvider(fallback, fallbackKey) : undefined;
+    const openFallback = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
+      const answer = fallbackPlugin && (await openers.tryToOpen(fallbackPlugin, { role: "fallback", signal }));
       if (answer && "opened" in answer) return answer.opened;
       const failure = answer
         ? `${answer.failure} (${fallbackKey})`
@@ -179,14 +179,14 @@ export async function chooseEmbeddings(
         requested,
         reason,
         degraded,
-        spare: wanted && spare !== found ? { id: fallback, open: openSpare } : undefined,
+        spare: wanted && fallbackPlugin !== found ? { id: fallback, open: openFallback } : undefined,
         openModel: (model, signal) => openers.open(found, { role, model, signal }),
       };
     }
     const none: EmbeddingChoice = { provider: undefined, requested, reason, degraded };
     if (!wanted || fallback === requested) return none;
     try {
-      const provider = await openSpare(signal);
+      const provider = await openFallback(signal);
       const why = reason.replace(/[;:] keyword search only\b.*$/su, "");
       return { ...none, provider, reason: why, fallback: { from: requested, to: fallback, reason: why } };
     } catch (error) {

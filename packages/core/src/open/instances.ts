@@ -43,7 +43,7 @@ class Instance {
   readonly #key: ShareOptions["key"];
   readonly #opening: Promise<Memory>;
   readonly #users = new Set<User>();
-  readonly #said = new Set<string>();
+  readonly #notices = new Set<string>();
   readonly #abandoned = new AbortController();
 
   constructor(key: ShareOptions["key"], open: ShareOptions["open"]) {
@@ -64,7 +64,7 @@ class Instance {
     const isNew = ![...this.#users].some((other) => other.notify === notify);
     // Counted before waiting: a handle that is closed meanwhile must not close what this call is about to get.
     this.#users.add(user);
-    if (isNew) for (const line of this.#said) notify(line);
+    if (isNew) for (const line of this.#notices) notify(line);
     try {
       const memory = await withDeadline({ what: "opening", signals: [signal] }, () => this.#opening);
       // Ending calls, closing the manager and closing the provider each have their own time.
@@ -76,9 +76,9 @@ class Instance {
   }
 
   #notify(line: string): void {
-    if (this.#said.has(line)) return;
-    this.#said.add(line);
-    for (const tell of new Set([...this.#users].map((user) => user.notify))) tell(line);
+    if (this.#notices.has(line)) return;
+    this.#notices.add(line);
+    for (const notify of new Set([...this.#users].map((user) => user.notify))) notify(line);
   }
 
   async #leave(user: User): Promise<void> {
@@ -98,7 +98,7 @@ class Instance {
   }
 }
 
-/** A memory of one's own over one that is shared: closing it ends its own calls and leaves the shared one open. */
+/** Creates a handle on a shared memory: closing it ends its own calls and leaves the shared memory open. */
 export function createHandle(memory: Memory, closeMs: number, release: () => Promise<void>): Memory {
   const { agentId, workspaceDir, ownerAllowFrom } = memory;
   const lifecycle = new Lifecycle(`the memory of agent "${agentId}"`, closeMs);

@@ -1,11 +1,11 @@
 import { MemoryError, type MemoryErrorCode, isAbort, messageOf } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";
-import type { FallbackSpare } from "../fallback/standby.ts";
-import { withFallback } from "../fallback/with-fallback.ts";
+import type { FallbackBackend } from "../fallback/primary.ts";
+import { halfOf, withFallback } from "../fallback/with-fallback.ts";
 import { type MemoryDeadlines, openWithDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/calls.ts";
-import type { ChosenSpare } from "./slot.ts";
+import type { ChosenFallback } from "./slot.ts";
 import type { FoundPlugin } from "../plugins/known-plugins.ts";
 import { loadPlugin } from "./open-plugin.ts";
 import { storePlaceOf } from "./workspace.ts";
@@ -26,44 +26,40 @@ export async function openManager(input: {
   plugin: MemoryPlugin | undefined;
   failure: unknown;
   context: MemoryPluginContext;
-  spare?: ChosenSpare | undefined;
+  fallback?: ChosenFallback | undefined;
   deadlines: MemoryDeadlines;
 }): Promise<MemorySearchManager> {
   const { found, plugin, context, deadlines } = input;
   const { signal, notify } = context;
-  const opened = async ({ name, open }: FallbackSpare, deadlineMs: number): Promise<MemorySearchManager> =>
+  const opened = async (
+    { name, open }: ReturnType<typeof openingOf>,
+    deadlineMs: number,
+  ): Promise<MemorySearchManager> =>
     openWithDeadline({ what: `opening memory plugin "${name}"`, deadlineMs, signals: [signal] }, async (inner) => {
       const manager = await open(inner);
       checkManager(name, manager);
       return manager;
     });
   const primary = openingOf(found, plugin, context, deadlines.openMs);
-  if (input.spare === undefined) return opened(primary, deadlines.openMs);
-  const spare = openingOf(input.spare.found, undefined, contextOf(input.spare, context), deadlines.openMs);
-  // The two share the limits of one; the caller waits for both.
-  const halves = {
-    searchMs: deadlines.searchMs / 2,
-    readFileMs: deadlines.readFileMs / 2,
-    probeMs: deadlines.probeMs / 2,
-    syncIdleMs: deadlines.syncIdleMs / 2,
-    openMs: deadlines.openMs / 2,
-  };
+  if (input.fallback === undefined) return opened(primary, deadlines.openMs);
+  const fallback = openingOf(input.fallback.found, undefined, contextOf(input.fallback, context), deadlines.openMs);
+  const halves = halfOf(deadlines);
   let failure: MemoryError;
   try {
     if (plugin === undefined) throw input.failure;
-    return withFallback({ name: found.id, manager: await opened(primary, halves.openMs) }, spare, halves);
+    return withFallback({ name: found.id, manager: await opened(primary, halves.openMs) }, fallback, halves);
   } catch (error) {
     if (signal.aborted || notCovered.some((code) => MemoryError.is(error, code))) throw error;
     failure = outageOf(found.id, error);
   }
   const unavailable = `"${found.id}" is unavailable: ${messageOf(failure)}`;
   try {
-    const manager = await opened(spare, halves.openMs);
-    notify(`${unavailable}; "${spare.name}" answers in its place until it is back`);
-    return withFallback({ ...primary, failure }, { ...spare, manager }, halves);
+    const manager = await opened(fallback, halves.openMs);
+    notify(`${unavailable}; "${fallback.name}" answers in its place until it is back`);
+    return withFallback({ ...primary, failure }, { ...fallback, manager }, halves);
   } catch (error) {
     if (isAbort(error) || MemoryError.is(error, "CLOSED")) throw error;
-    const message = `${unavailable}; and its spare "${spare.name}" cannot be opened: ${messageOf(error)}`;
+    const message = `${unavailable}; and its fallback "${fallback.name}" cannot be opened: ${messageOf(error)}`;
     throw new MemoryError("UNAVAILABLE", message, { cause: new AggregateError([failure, error], message) });
   }
 }
@@ -82,7 +78,7 @@ function openingOf(
   plugin: MemoryPlugin | undefined,
   context: MemoryPluginContext,
   openMs: number,
-): FallbackSpare {
+): Required<Pick<FallbackBackend, "name" | "open">> {
   return {
     name: found.id,
     async open(signal) {
@@ -92,7 +88,7 @@ function openingOf(
   };
 }
 
-function contextOf({ found, options, keywordOnly }: ChosenSpare, context: MemoryPluginContext): MemoryPluginContext {
+function contextOf({ found, options, keywordOnly }: ChosenFallback, context: MemoryPluginContext): MemoryPluginContext {
   const { settings, embeddings } = context;
   return {
     ...context,

@@ -33,7 +33,14 @@ import {
   requestedReranker,
   wellKnownProviders,
 } from "./choose-providers.ts";
-import { chooseSpare, defaultMemoryPlugin, memorySlot, memoryState, resolveMemorySlot, spareWords } from "./slot.ts";
+import {
+  chooseFallback,
+  defaultMemoryPlugin,
+  memorySlot,
+  memoryState,
+  resolveMemorySlot,
+  fallbackWords,
+} from "./slot.ts";
 import { closeAll, loadPlugin } from "./open-plugin.ts";
 import { shareInstance } from "./instances.ts";
 import { openManager } from "./open-manager.ts";
@@ -50,17 +57,17 @@ export interface OpenMemoryOptions {
   plugins?: readonly AnyPlugin[] | undefined;
   /** `import.meta.url` of the application: the plugins among its dependencies are built in. */
   host?: string | undefined;
-  /** Used whatever the settings say, and closed by the application. */
+  /** Overrides the settings; the application closes it. */
   embeddings?: EmbeddingProvider | undefined;
-  /** Used whatever the settings say, and closed by the application. */
+  /** Overrides the settings; the application closes it. */
   reranker?: Reranker | undefined;
-  /** A search or a sync follows at once: the embedding provider loads its libraries while the index is opened. */
+  /** True if a search or sync follows at once: the embedding provider loads its libraries while the index opens. */
   warm?: boolean | undefined;
   /** Read-only: a missing index is not created on disk. */
   readOnly?: boolean | undefined;
   /** Rebuilds the index in a forced sync; damage does not prevent opening. */
   rebuild?: boolean | undefined;
-  /** For a process that asks one question and ends. */
+  /** True if the process ends after one query: avoids slow start-up, such as a thread. */
   oneShot?: boolean | undefined;
   /** Receives notices, one line each. Default: a process warning. */
   notify?: ((line: string) => void) | undefined;
@@ -77,19 +84,19 @@ export async function openMemory(options: OpenMemoryOptions): Promise<Memory> {
   printCalls(process.env, notify);
   const deadlines = { ...usualDeadlines, ...options.deadlines };
   const chosen = await choose(options, deadlines, notify);
-  const { config, ownerAllowFrom, context, found, spare } = chosen;
+  const { config, ownerAllowFrom, context, found, fallback } = chosen;
   let failure: unknown;
   const plugin = await loadPlugin<MemoryPlugin>(found, deadlines.openMs, signal).catch((error: unknown) => {
     // A standby answers for a plugin that cannot be loaded as for one that cannot be opened.
-    if (spare === undefined || signal?.aborted) throw error;
+    if (fallback === undefined || signal?.aborted) throw error;
     failure = error;
     return undefined;
   });
-  const handedInSpare = options.plugins?.find(({ id }) => id === spare?.found.id);
+  const handedInFallback = options.plugins?.find(({ id }) => id === fallback?.found.id);
   return shareInstance({
     key: {
       facts: { ...context, plugins: config.plugins, ownerAllowFrom, deadlines },
-      objects: [plugin, embeddings, handedInSpare, reranker],
+      objects: [plugin, embeddings, handedInFallback, reranker],
     },
     notify,
     signal,
@@ -136,8 +143,8 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
     oneShot,
     rebuild,
   };
-  const spare = await chooseSpare({ config, plugins, primary: found, options: own });
-  return { config, ownerAllowFrom: agent.ownerAllowFrom, plugins, found, context, ...spare };
+  const fallback = await chooseFallback({ config, plugins, primary: found, options: own });
+  return { config, ownerAllowFrom: agent.ownerAllowFrom, plugins, found, context, ...fallback };
 }
 
 async function openChosen(
@@ -212,11 +219,15 @@ function isConfig(config: object): config is MemslotConfig {
 
 function namesIn({ plugins }: MemslotConfig, settings: MemorySearchSettings): string[] {
   const { provider, fallback } = settings;
-  const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders, ...spareWords];
-  const spares = Object.values(plugins.entries).map((entry) => entry.fallback?.trim() ?? "");
-  return [memorySlot(plugins) ?? "", provider.trim(), fallback.trim(), requestedReranker(settings), ...spares].filter(
-    (name) => !ownMeaning.includes(name.toLowerCase()),
-  );
+  const ownMeaning = ["none", "auto", defaultMemoryPlugin, ...wellKnownProviders, ...fallbackWords];
+  const fallbacks = Object.values(plugins.entries).map((entry) => entry.fallback?.trim() ?? "");
+  return [
+    memorySlot(plugins) ?? "",
+    provider.trim(),
+    fallback.trim(),
+    requestedReranker(settings),
+    ...fallbacks,
+  ].filter((name) => !ownMeaning.includes(name.toLowerCase()));
 }
 
 function choosePlugin(

@@ -95,11 +95,12 @@ export async function tryToOpen<Opened extends { close?(): Promise<void> }>(
 
 /** What an embedding plugin is opened for, which decides what of the settings is meant for it. */
 export interface EmbeddingUse {
-  role: "named" | "auto" | "spare";
+  role: "named" | "auto" | "fallback";
   model?: string | undefined;
   signal: AbortSignal | undefined;
 }
 
+/** Opens embedding providers in time and closes them together. */
 export class EmbeddingOpeners {
   readonly #input: OpenersInput;
   readonly #opened = new Set<EmbeddingProvider>();
@@ -170,10 +171,6 @@ export class EmbeddingOpeners {
     const context = await pluginContext(found, { ...this.#input, settings: settingsFor(role, found.id, settings) });
     return { ...context, providers: config.providers, ...(model !== undefined && { model }) };
   }
-}
-
-export function createEmbeddingOpeners(input: OpenersInput): EmbeddingOpeners {
-  return new EmbeddingOpeners(input);
 }
 
 /** Waits until all have ended, and throws the first error. */

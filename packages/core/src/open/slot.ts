@@ -107,57 +107,57 @@ function listOf(known: readonly SlotCandidate[]): string {
     : `Known memory plugins: ${ids.join(", ")}; "none" turns memory off.`;
 }
 
-export interface ChosenSpare {
+export interface ChosenFallback {
   readonly found: FoundPlugin;
   readonly options: Readonly<Record<string, unknown>>;
   readonly keywordOnly: string | undefined;
 }
 
-export const spareWords: readonly string[] = ["builtin", "keyword", "none"];
+export const fallbackWords: readonly string[] = ["builtin", "keyword", "none"];
 
-type Wanted = NonNullable<ReturnType<typeof wantedSpare>>;
+type Wanted = NonNullable<ReturnType<typeof wantedFallback>>;
 
 /** Resolves the fallback from the configuration or the plugin. Throws `CONFIG` if a configured one is unusable. */
-export async function chooseSpare(input: {
+export async function chooseFallback(input: {
   config: { readonly plugins: PluginsConfig };
   plugins: FoundPlugins;
   primary: FoundPlugin;
   options: Readonly<Record<string, unknown>>;
-}): Promise<{ spare?: ChosenSpare | undefined; notice?: string | undefined }> {
+}): Promise<{ fallback?: ChosenFallback | undefined; notice?: string | undefined }> {
   const { config, plugins, primary } = input;
-  const wanted = wantedSpare(primary.id, config.plugins, input.options);
+  const wanted = wantedFallback(primary.id, config.plugins, input.options);
   if (wanted === undefined) return {};
   try {
-    const found = findSpare(wanted, primary, plugins, config.plugins);
+    const found = findFallback(wanted, primary, plugins, config.plugins);
     const { value, key } = wanted;
     const keywordOnly = value === "keyword" ? `${key} is "keyword": "${found.id}" finds words only` : undefined;
-    return { spare: { found, options: await pluginOptions(found, config.plugins), keywordOnly } };
+    return { fallback: { found, options: await pluginOptions(found, config.plugins), keywordOnly } };
   } catch (error) {
     if (!wanted.isDefault || !MemoryError.is(error)) throw error;
-    return { notice: `"${primary.id}" has no spare: ${error.message}` };
+    return { notice: `"${primary.id}" has no fallback: ${error.message}` };
   }
 }
 
-function wantedSpare(id: string, { entries }: PluginsConfig, options: Readonly<Record<string, unknown>>) {
+function wantedFallback(id: string, { entries }: PluginsConfig, options: Readonly<Record<string, unknown>>) {
   const entry = Object.hasOwn(entries, id) ? entries[id] : undefined;
   const given = entry?.fallback ?? options["fallback"];
   if (typeof given !== "string") return undefined;
   const written = given.trim();
   const word = written.toLowerCase();
-  const value = spareWords.includes(word) ? word : written;
+  const value = fallbackWords.includes(word) ? word : written;
   if (value === "" || value === "none") return undefined;
   if (entry?.fallback !== undefined) return { value, key: `plugins.entries.${id}.fallback`, isDefault: false };
   const key = id === "memory-qmd" ? "memory.qmd.fallback" : `plugins.entries.${id}.config.fallback`;
   return { value, key, isDefault: entry?.config["fallback"] === undefined };
 }
 
-function findSpare(
+function findFallback(
   { value, key }: Wanted,
   primary: FoundPlugin,
   { known, broken, missing }: FoundPlugins,
   plugins: PluginsConfig,
 ): FoundPlugin {
-  const name = spareWords.includes(value) ? defaultMemoryPlugin : value;
+  const name = fallbackWords.includes(value) ? defaultMemoryPlugin : value;
   const says = `${key} is "${value}"${name === value ? "" : `, which is "${name}"`}`;
   const found = pluginNamed(name, known);
   if (!found) {
@@ -165,7 +165,7 @@ function findSpare(
     const why =
       offered?.kind === "memory"
         ? `which is not installed; ${howToAdd(offered)}`
-        : `and no memory plugin with this id was found.${didYouMean(name, [...idsOf("memory", known), ...spareWords])} ${possible(primary, known, "Write")}`;
+        : `and no memory plugin with this id was found.${didYouMean(name, [...idsOf("memory", known), ...fallbackWords])} ${possible(primary, known, "Write")}`;
     throw pluginNamed(name, broken)?.error ?? new MemoryError("CONFIG", `${says}, ${why}`);
   }
   if (found.kind !== "memory")
@@ -179,7 +179,7 @@ function findSpare(
 
 function possible(primary: FoundPlugin, known: readonly FoundPlugin[], write = "write"): string {
   const all = idsOf("memory", known);
-  const words = all.includes(defaultMemoryPlugin) && primary.id !== defaultMemoryPlugin ? spareWords : [];
+  const words = all.includes(defaultMemoryPlugin) && primary.id !== defaultMemoryPlugin ? fallbackWords : [];
   const ids = all.filter((id) => id !== primary.id && (words.length === 0 || id !== defaultMemoryPlugin));
   return `${write} one of ${[...new Set([...words, ...ids, "none"])].map((id) => `"${id}"`).join(", ")}`;
 }

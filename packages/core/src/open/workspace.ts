@@ -50,7 +50,7 @@ export function storePlaceOf(input: {
 }): StorePlace {
   const { stateDir, pluginId, agentId, workspaceDir, settings } = input;
   const workspaceId = settings?.workspaceId;
-  // The ids are there for people; what tells one from the other is the mark.
+  // The ids are for people; the hash makes the name unique.
   const name = `${readable(agentId)}-${markOf([agentId, workspaceDir])}`;
   const owner = readable(pluginId);
   return {

@@ -194,7 +194,7 @@ async function readInstalled(folder: string, workspaces: readonly string[]): Pro
   ];
   const workspace = workspaces.find((dir) => isInside(folder, dir));
   if (workspace !== undefined)
-    return unusable(`${folder} lies inside the workspace ${workspace}; set MEMSLOT_HOME to a folder outside of it`);
+    return unusable(`${folder} is inside the workspace ${workspace}; set MEMSLOT_HOME to a folder outside of it`);
   let content: unknown;
   try {
     content = await readJson(packageFile);

@@ -18,10 +18,7 @@ const kindWords = '"memory", "embedding" or "rerank"';
 // What a slot, a standby or a provider key means by itself.
 const reservedIds = ["none", "auto", "builtin", "keyword"];
 
-/** Of the host. A plugin with a tool of the same name would answer in its place. */
-const hostTools = ["memory_search", "memory_get", "memory_append", "memory_edit", "memory_forget"];
-
-/** What other hosts let a plugin bring and this contract does not. */
+/** Fields that other hosts read from a plugin and this contract does not, such as tools that would hide the host's. */
 const reservedFields = ["tools", "commands", "hooks"];
 
 const manifestFields = {
@@ -91,14 +88,7 @@ function featureProblem(features: unknown): string | undefined {
 function reservedProblem(fields: Readonly<Record<string, unknown>>): string | undefined {
   const field = reservedFields.find((name) => fields[name] !== undefined);
   if (field === undefined) return undefined;
-  const clash = field === "tools" ? namesOf(fields[field]).find((name) => hostTools.includes(name)) : undefined;
-  const why = clash === undefined ? "" : `, and "${clash}" is a tool of the host`;
-  return `"${field}" must not be there: a plugin brings no ${field} in this contract${why}; remove the field`;
-}
-
-function namesOf(tools: unknown): string[] {
-  if (!Array.isArray(tools)) return isObject(tools) ? Object.keys(tools) : [];
-  return tools.flatMap((tool: unknown) => (isObject(tool) ? [String(tool["name"])] : [String(tool)]));
+  return `"${field}" must not be there: a plugin brings no ${field} in this contract; remove the field`;
 }
 
 function isListOfStrings(value: unknown): value is string[] {

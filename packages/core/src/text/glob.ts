@@ -38,11 +38,11 @@ function nothing(): void {
 function parse(pattern: string): { problem: string } | { isNegated: boolean; alternatives: Segment[][] } {
   if (pattern.length > maxLength) return { problem: `is longer than ${maxLength} characters` };
   const [, marks = "", rest = ""] = /^(!*)(?:\.\/)?(.*)$/su.exec(pattern) ?? [];
-  // `!(` is no negation of what follows: it is a sign of its own, which is not known here.
+  // `!(` is an extended glob, which is not supported, and not a negation.
   const problem = marks !== "" && rest.startsWith("(") ? unknownSign("!(") : problemOf(rest);
   if (problem !== undefined) return { problem };
   const written = expand(rest);
-  if (written === undefined) return { problem: `stands for more than ${maxAlternatives} alternatives` };
+  if (written === undefined) return { problem: `has more than ${maxAlternatives} alternatives` };
   const alternatives = written.map((each) =>
     each
       .replaceAll(/\\(.)/gsu, (escaped, character) => (character === "/" ? "/" : escaped))
@@ -120,7 +120,7 @@ function unescaped(sign: string): string {
 }
 
 function pathFits(segments: readonly Segment[], names: readonly (readonly string[])[], onStep: () => void): boolean {
-  // `**` may stand for no folder at all, but for the last one: what is below a folder is not the folder.
+  // `**` matches zero folders, except at the end: the content of a folder is not the folder.
   const mayBeNothing = (index: number): boolean => segments[index] === "folders" && index < segments.length - 1;
   let fitting = [true];
   for (const index of segments.keys()) fitting.push(mayBeNothing(index) && fitting[index] === true);

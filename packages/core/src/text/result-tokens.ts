@@ -22,7 +22,7 @@ export const mostResults = 12;
 
 export const placeTokens = 8;
 
-/** Letters of a word that a tokenizer may know as a whole. A longer one is cut into pieces. */
+/** Longest word, in letters, that is likely to be one token. */
 const knownLetters = 12;
 
 const Kind = { none: 0, line: 1, space: 2, digit: 3, letter: 4, dense: 5, sign: 6 } as const;

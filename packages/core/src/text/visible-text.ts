@@ -86,7 +86,7 @@ function kindOf(character: string): string {
   if (/\p{Bidi_Control}/u.test(character)) return "the sign of direction";
   if (/\p{Variation_Selector}/u.test(character)) return "the variation selector";
   if (/[\u{E0000}-\u{E007F}]/u.test(character)) return "the tag character";
-  return "the character that nobody sees,";
+  return "the invisible character";
 }
 
 function withoutUnseen(text: string, put: (run: string) => string): string {

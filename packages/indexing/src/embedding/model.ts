@@ -5,7 +5,7 @@ import {
   type SyncProgress,
   withDeadline,
 } from "@memslot/core";
-import { createRest, embeddingErrorOf, traceCall } from "@memslot/core/host";
+import { createCooldown, embeddingErrorOf, traceCall } from "@memslot/core/host";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { SpaceStats } from "../index-records.ts";
 import type { NoteIndex } from "../note-index.ts";
@@ -39,7 +39,7 @@ export class EmbeddingModel {
   stats: SpaceStats | undefined;
   readonly #context: EmbeddingContext;
   readonly #hasFixedSpace: boolean;
-  readonly #cooldown = createRest<ProviderError>();
+  readonly #cooldown = createCooldown<ProviderError>();
   readonly #watchers = new Set<(update: SyncProgress) => void>();
   #isPrepared: boolean;
   #preparing: Promise<void> | undefined;

@@ -11,7 +11,7 @@ import {
   type RerankReport,
   withDeadline,
 } from "@memslot/core";
-import { createRest, type Rest } from "@memslot/core/host";
+import { createCooldown, type Cooldown } from "@memslot/core/host";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
@@ -36,7 +36,7 @@ type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: 
 export class RerankStage {
   readonly #reranker: Reranker;
   readonly #settings: Pick<MemorySearchSettings["query"]["rerank"], "candidates" | "timeoutMs">;
-  readonly #rest: Rest<string>;
+  readonly #rest: Cooldown<string>;
   /** Ordered by last use, most recent last. */
   readonly #recent = new Map<string, readonly number[]>();
   readonly #name: string;
@@ -49,7 +49,7 @@ export class RerankStage {
   ) {
     this.#reranker = reranker;
     this.#settings = settings;
-    this.#rest = createRest(now);
+    this.#rest = createCooldown(now);
     this.#name = `the reranker "${reranker.id}"`;
   }
 

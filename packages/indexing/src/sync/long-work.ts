@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { type ManagerSyncParams, messageOf, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
-import { createRest } from "@memslot/core/host";
+import { createCooldown } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -32,7 +32,7 @@ export class LongWork {
   readonly #parts: IndexParts & { record: IndexRecord; closing: AbortSignal };
   readonly #turns = pLimit(1);
   readonly #watchers = new Set<(update: SyncProgress) => void>();
-  readonly #providerRest = createRest<true>();
+  readonly #providerRest = createCooldown<true>();
   #nextTry: NodeJS.Timeout | undefined;
   #behind: Promise<void> | undefined;
   #again = false;
