@@ -42,10 +42,6 @@ describe("an agent id", () => {
     },
   );
 
-  test("of a program that has no configuration is taken, and has the default settings", async () => {
-    expect([await open("anna"), await open("main")]).toEqual(["opened", "opened"]);
-  });
-
   test("that differs from a listed one by case alone is refused, also from the one that needs no list", async () => {
     const list = { agents: { list: [{ id: "Work" }] } };
     expect(await open("Main")).toBe("INVALID_ARGUMENT");

@@ -6,7 +6,6 @@ import {
   type CallsOfMemory,
   type IndexCalls,
   type Memory,
-  type MemoryError,
   type MemorySearchManager,
   createMemory,
   withFallback,
@@ -15,7 +14,7 @@ import { passMemoryCalls } from "@memslot/core/host";
 import { type CallRow, type CallRows, type MemoryCallName, indexCalls } from "../src/guard/calls.ts";
 import { optional, text } from "../src/guard/checks.ts";
 import { createHandle } from "../src/open/instances.ts";
-import { fakeManager, guarded, hang, pass, rejected, settings, stopClock } from "./support/fakes.ts";
+import { fakeManager, guarded, hang, rejected, settings } from "./support/fakes.ts";
 
 /** A call that memslot does not have. */
 type Echo = Call<
@@ -86,42 +85,5 @@ describe("a call that is added", () => {
     addEcho();
     expect(await handleOn(undefined).echo()).toBeUndefined();
     expect(() => guarded({ echo: 5 } as Partial<MemorySearchManager>)).toThrow('"echo" must be a function, not 5');
-  });
-
-  test.each([
-    [5, "options must be an object, not 5"],
-    [{ signal: "stop" }, 'signal must be an AbortSignal, not "stop"'],
-    [{ words: 5 }, "words must be a string, not 5"],
-  ])("is refused with %j, also where the manager lacks it", async (options, message) => {
-    addEcho();
-    for (const echo of [answers, undefined]) {
-      const error = await rejected(handleOn(echo).echo(options as never));
-      expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message });
-    }
-  });
-
-  test("has its deadline, and is aborted by its caller", async () => {
-    stopClock();
-    addEcho();
-    const late = rejected(handleOn(hang).echo());
-    await pass(60_000);
-    expect(await late).toMatchObject({
-      code: "UNAVAILABLE",
-      message: expect.stringContaining("echo gave no answer within 60 s"),
-    });
-    const controller = new AbortController();
-    const aborted = rejected(handleOn(hang).echo({ signal: controller.signal }));
-    controller.abort();
-    expect(await aborted).toMatchObject({ name: "AbortError" });
-  });
-
-  test.each([
-    [null, "gave null where an object is wanted"],
-    [{}, '"words" must be a string, not undefined'],
-  ])("whose answer is %j is refused, naming the plugin and the call", async (answer, words) => {
-    addEcho();
-    const error = (await rejected(handleOn(async () => answer).echo())) as MemoryError;
-    expect(error).toMatchObject({ code: "PLUGIN", message: expect.stringContaining(words) });
-    expect(error.message).toContain('memory plugin "tool" broke its contract in echo');
   });
 });

@@ -28,7 +28,6 @@ import {
   settle,
   stopClock,
 } from "./support/fakes.ts";
-import callData from "./data/calls.json" with { type: "json" };
 import thrownData from "./data/thrown.json" with { type: "json" };
 
 /** What is thrown, as data. */
@@ -161,6 +160,7 @@ describe("while the primary answers", () => {
     expect(manager.capabilities).toEqual(capabilities);
     expect(manager.status()).toMatchObject({ backend: "tool", spare: { backend: "spare", open: false } });
     expect(manager.status().fallback).toBeUndefined();
+    await memory.sync();
     await memory.close();
     expect([opens(), primary.closed, standby.closed]).toEqual([0, 1, 0]);
     expect(manager.status().backend).toBe("tool");
@@ -218,7 +218,6 @@ describe("when the primary is UNAVAILABLE", () => {
   });
 
   test.each<[string, Search, Search | undefined, string]>([
-    ["the fallback backend's", gone, undefined, '"tool" is unavailable: gone'],
     [
       "the fallback backend's with its own reason too",
       gone,
@@ -228,7 +227,6 @@ describe("when the primary is UNAVAILABLE", () => {
       },
       '"tool" is unavailable: gone; nothing matched',
     ],
-    ["made where the fallback backend gives none", gone, async () => [], '"tool" is unavailable: gone'],
     [
       "not the one that the primary gave before it failed",
       async (_query, { onDebug }) => {
@@ -282,10 +280,8 @@ describe("when the primary is UNAVAILABLE", () => {
     expect(error).toMatchObject({ code: "PATH_NOT_ALLOWED", message: "no" });
   });
 
-  test.each([
-    ["UNAVAILABLE", new MemoryError("UNAVAILABLE", "the index is locked")],
-    ["an error of its own", new TypeError("the index is locked")],
-  ])("and the fallback backend fails with %s, the error names both", async (_name, error) => {
+  test("and the fallback backend fails too, the error names both", async () => {
+    const error = new TypeError("the index is locked");
     const { memory } = pair(dead, { search: async () => Promise.reject(error) });
     const caught = (await rejected(memory.search("q"))) as Error;
     expect(caught).toMatchObject({ code: "UNAVAILABLE", cause: { errors: [{ message: "gone" }, error] } });
@@ -309,19 +305,6 @@ describe("when the primary is UNAVAILABLE", () => {
 });
 
 describe("the way back", () => {
-  test("after a failure the primary is left alone for 30 s, then tried again, and answers again", async () => {
-    const search = failsOnce();
-    const { manager } = pair({ search });
-    const first = (await ask(manager)).report?.fallback;
-    expect(first).toMatchObject({ since: "2026-01-01T12:00:00.000Z", retryAt: "2026-01-01T12:00:30.000Z" });
-    await pass(cooldownMs - 1);
-    expect((await ask(manager)).report?.fallback).toEqual(first);
-    expect(search).toHaveBeenCalledTimes(1);
-    await pass(1);
-    for (const _ of [1, 2]) expect((await ask(manager)).paths).toEqual(["tool.md"]);
-    expect(manager.status().fallback).toBeUndefined();
-  });
-
   test("each try that fails doubles the time, up to 10 minutes, and a success begins anew", async () => {
     const search = vi.fn<Search>(gone);
     const { manager } = pair({ search });
@@ -520,17 +503,6 @@ describe("a primary that could not be opened", () => {
 describe("a slow primary", () => {
   const status = () => ({ backend: "spare", provider: "none", files: 3 });
 
-  test("has the fallback backend opened at half of its time, so that nobody waits for that as well", async () => {
-    const { manager, opens } = pair({ search: hang });
-    const asking = ask(manager);
-    await pass(7_499);
-    expect(opens()).toBe(0);
-    await pass(1);
-    expect(opens()).toBe(1);
-    await pass(7_500);
-    expect((await asking).paths).toEqual(["spare.md"]);
-  });
-
   test("has an existing index asked ahead, so that the answer is there when its time is over", async () => {
     const search = vi.fn<Search>(finds("spare"));
     const { manager } = pair({ search: hang }, { status, search });
@@ -566,13 +538,6 @@ describe("a slow primary", () => {
 });
 
 describe("sync", () => {
-  test("goes to the primary alone while the fallback backend is not open", async () => {
-    const sync = vi.fn<() => Promise<undefined>>(async () => undefined);
-    const { memory, opens } = pair({ sync: async () => done }, { sync });
-    await expect(memory.sync()).resolves.toEqual(done);
-    expect([opens(), sync.mock.calls.length]).toEqual([0, 0]);
-  });
-
   test("goes to both when both are open, names whose progress it is, and reports a failure of the other", async () => {
     const sync = vi.fn<Required<MemorySearchManager>["sync"]>(async ({ progress }) => {
       progress({ completed: 2, total: 2 });
@@ -608,24 +573,18 @@ describe("sync", () => {
 
 test("what is reported of an index, or done to it, is about the one that answers", async () => {
   const about = (files: number): Partial<MemorySearchManager> => ({
-    estimate: async () => ({ ...callData.noEstimate, files }),
     check: async ({ fix }) => ({ ok: fix, findings: [{ name: "files", ok: true, message: `${files} files` }] }),
     compact: async () => ({ beforeBytes: files, afterBytes: 0 }),
-    details: async () => ({ syncs: [], spaces: [], files }) as never,
-    releaseQuarantine: async () => ({ chunks: files }),
   });
   const { memory, opens } = pair({ ...about(1), search: gone }, about(2));
   for (const files of [1, 2]) {
-    expect(await memory.estimate()).toMatchObject({ files });
     expect(await memory.check({ fix: true })).toMatchObject({ ok: true, findings: [{ message: `${files} files` }] });
     expect(await memory.compact()).toEqual({ beforeBytes: files, afterBytes: 0 });
-    expect(await memory.details()).toMatchObject({ files });
-    expect(await memory.releaseQuarantine()).toEqual({ chunks: files });
     expect(opens()).toBe(files - 1);
     await memory.search("q");
   }
   const without = pair({}, about(2)).memory;
-  expect(await Promise.all([without.estimate(), without.check(), without.compact()])).toEqual(Array(3).fill(undefined));
+  expect(await Promise.all([without.check(), without.compact()])).toEqual([undefined, undefined]);
 });
 
 describe("close", () => {
@@ -642,13 +601,6 @@ describe("close", () => {
     else await expect(memory.close()).rejects.toThrow(words);
     expect([primary.closed, standby.closed]).toEqual([own.close ? 0 : 1, standbyOwn.close ? 0 : 1]);
     await expect(ask(manager)).rejects.toMatchObject({ code: "CLOSED" });
-  });
-
-  test("is the end: a late call opens no fallback backend", async () => {
-    const { manager, opens } = pair(dead);
-    await manager.close?.();
-    await expect(ask(manager)).rejects.toMatchObject({ code: "CLOSED" });
-    expect(opens()).toBe(0);
   });
 
   test("waits for a fallback backend that is about to open, and closes it", async () => {

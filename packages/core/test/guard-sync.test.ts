@@ -269,17 +269,6 @@ describe("the deadline of a sync", () => {
     await expect(next.outcome).resolves.toEqual(done);
     expect(most()).toBe(1);
   });
-
-  test("leaves no timer behind when progress comes after the end", async () => {
-    const { start, runs } = byHand();
-    const sync = await start();
-    runs[0]?.end();
-    await sync.outcome;
-    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = timers();
-    runs[0]?.params.progress({ completed: 1, total: 1 });
-    expect(timers()).toBe(before);
-  });
 });
 
 test("closing ends a sync and what waits for it with CLOSED, and starts nothing more", async () => {

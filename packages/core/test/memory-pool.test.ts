@@ -66,13 +66,6 @@ describe("a pool of memories", () => {
     expect(open()).toEqual(["c", "a", "d"]);
   });
 
-  test("serves 1,000 users through 100 places, in any order, each from its own memory", async () => {
-    const { ask, open, pool } = poolOf({ max: 100 });
-    const keys = Array.from({ length: 4000 }, (_, index) => `user-${(index * 7919) % 1000}`);
-    await expect(Promise.all(keys.map(ask))).resolves.toEqual(keys.map((key) => [key]));
-    expect([open().length, pool.size]).toEqual([100, 100]);
-  });
-
   test("gives the next free place to the call that has waited longest; an aborted call leaves the line", async () => {
     const { pool } = poolOf({ max: 1 });
     const busy = gate();

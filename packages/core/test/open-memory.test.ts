@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
@@ -198,19 +197,12 @@ describe("openMemory refuses", () => {
   });
 
   const cause = new Error("no sqlite here");
-  test.each<[string, MemoryPlugin["open"], object]>([
-    [
-      "opens no manager",
-      async () => ({}) as never,
-      { message: expect.stringContaining('"search" must be a function') },
-    ],
-    [
-      "fails to open",
-      async () => Promise.reject(cause),
-      { cause, message: 'memory plugin "memory-core" could not be opened: no sqlite here' },
-    ],
-  ])("a plugin that %s", async (_name, open, error) => {
-    expect(await rejected(home.open({ plugins: [memoryCore(open)] }))).toMatchObject({ code: "PLUGIN", ...error });
+  test.each<[string, MemoryPlugin["open"], string]>([
+    ["opens no manager", async () => ({}) as never, '"search" must be a function'],
+    ["fails to open", async () => Promise.reject(cause), 'plugin "memory-core" could not be opened: no sqlite here'],
+  ])("a plugin that %s", async (_name, open, words) => {
+    const error = { code: "PLUGIN", message: expect.stringContaining(words) };
+    expect(await rejected(home.open({ plugins: [memoryCore(open)] }))).toMatchObject(error);
   });
 
   test("a plugin that hangs while it opens, with UNAVAILABLE after 60 s, and closes what opens late", async () => {
@@ -229,17 +221,6 @@ describe("openMemory refuses", () => {
     late.open(manager);
     await settle();
     expect(manager.closed).toBe(1);
-  });
-
-  test("a plugin whose entry hangs while it is loaded, with UNAVAILABLE", async () => {
-    home.write(mine({ entry: 'process.emit("loading mine"); await new Promise(() => {}); export default {};' }));
-    stopClock();
-    const reached = once(process, "loading mine");
-    const opening = rejected(home.open({ config: home.config(withPlugins("mine")) }));
-    await reached;
-    await pass(60_000);
-    const message = expect.stringContaining('loading memory plugin "mine" gave no answer');
-    expect(await opening).toMatchObject({ code: "UNAVAILABLE", message });
   });
 
   test("to go on after an abort, before and during", async () => {
@@ -283,33 +264,16 @@ describe("a plugin that is broken and not selected", () => {
 });
 
 describe("the workspace", () => {
-  test.each<[string, (root: string) => void, string, string[]]>([
-    ["is missing", () => {}, "nowhere", ["nowhere", "memslot init"]],
-    ["is a file", () => {}, "notes/MEMORY.md", ["MEMORY.md is no folder"]],
-    [
-      "is a link in a circle",
-      (root) => {
-        symlinkSync(join(root, "b"), join(root, "a"));
-        symlinkSync(join(root, "a"), join(root, "b"));
-      },
-      "a",
-      ["cannot be read"],
-    ],
-  ])("that %s is a WORKSPACE error that says so", async (_name, prepare, name, words) => {
-    prepare(home.root);
+  test.each([
+    ["is missing", "nowhere", /nowhere .*memslot init/],
+    ["is a file", "notes/MEMORY.md", /MEMORY\.md is no folder/],
+    ["is a link in a circle", "circle", /cannot be read/],
+  ])("that %s is a WORKSPACE error that says so", async (_name, name, words) => {
+    symlinkSync("circle", join(home.root, "circle"));
     const { plugin, contexts } = counted();
     const error = await rejected(home.open({ plugins: [plugin], workspaceDir: join(home.root, name) }));
-    expect(error).toMatchObject({ code: "WORKSPACE" });
-    for (const part of words) expect(String(error)).toContain(part);
+    expect(error).toMatchObject({ code: "WORKSPACE", message: expect.stringMatching(words) });
     expect(contexts).toEqual([]);
-  });
-
-  test.skipIf(process.getuid?.() === 0)("that cannot be read is a WORKSPACE error", async () => {
-    mkdirSync(join(home.root, "locked"));
-    chmodSync(join(home.root, "locked"), 0);
-    const opening = home.open({ plugins: [counted().plugin], workspaceDir: join(home.root, "locked") });
-    const message = expect.stringContaining("cannot be read");
-    await expect(opening).rejects.toMatchObject({ code: "WORKSPACE", message });
   });
 
   test("that a link leads to is the same workspace, with the same index", async () => {

@@ -35,8 +35,7 @@ describe("plugins that the application hands in", () => {
   ])("are listed as broken with a wrong %s", async (field, wrong) => {
     const found = await discoverPlugins({ config: config(), plugins: [wrong as typeof plugin] });
     expect(found).toMatchObject({ known: [], broken: [{ error: { code: "PLUGIN" } }] });
-    expect(messages(found)[0]).toContain(`"${field}"`);
-    expect(messages(found)[0]).toContain('the "plugins" option, number 1');
+    expect(messages(found)[0]).toMatch(new RegExp(`the "plugins" option, number 1: "${field}"`));
   });
 });
 
@@ -236,13 +235,6 @@ describe("plugins that `memslot plugins add` has installed", () => {
     expect([ids(found), messages(found)]).toEqual([[], [expect.stringContaining('"kind" is missing')]]);
   });
 
-  test("are found beside those of plugins.load.paths, and two with one id are refused as everywhere", async () => {
-    const paths = [tempFolder(pluginFiles("two")), tempFolder(pluginFiles("same"))];
-    const found = await installedIn(stateDir(["one", "same"]), { config: config({ plugins: { load: { paths } } }) });
-    expect(ids(found)).toEqual(["one", "two"]);
-    expect(messages(found)[0]).toContain('two plugins have the id "same"');
-  });
-
   test("are reported when their files are gone, with the command that restores them; folders above are not searched", async () => {
     const root = tempFolder({
       "state/plugins/package.json": { dependencies: { "pkg-gone": "1", "@memslot/memory-qmd": "1" } },
@@ -269,10 +261,8 @@ describe("plugins that `memslot plugins add` has installed", () => {
   });
 
   test("are none where package.json is not JSON, which is reported", async () => {
-    const state = tempFolder({ "plugins/package.json": "{ broken" });
-    const found = await installedIn(state);
-    expect(found.known).toEqual([]);
-    expect(messages(found)[0]).toContain(join(state, "plugins/package.json"));
+    const { known, broken } = await installedIn(tempFolder({ "plugins/package.json": "{ broken" }));
+    expect([known, broken]).toMatchObject([[], [{ error: { message: expect.stringContaining("package.json") } }]]);
   });
 
   test("are never taken from a workspace", async () => {

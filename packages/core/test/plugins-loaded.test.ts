@@ -174,9 +174,4 @@ describe("the options of a plugin", () => {
       });
     },
   );
-
-  test("of a schema with formats and words of its own are checked by the rest", async () => {
-    const own = { type: "object", uiHints: {}, properties: { at: { type: "string", format: "hour" } } };
-    await expect(options({ at: "x" }, own)).resolves.toEqual({ at: "x" });
-  });
 });

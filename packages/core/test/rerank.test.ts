@@ -1,20 +1,16 @@
-import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import {
   type RerankChoice,
   type RerankPlugin,
   type Reranker,
   type SearchReport,
-  defineEmbeddingPlugin,
   defineRerankPlugin,
 } from "@memslot/core";
-import { discoverPlugins, resolveMemorySlot } from "@memslot/core/host";
+import { discoverPlugins } from "@memslot/core/host";
 import { type Chosen, chooseReranker } from "../src/open/choose-providers.ts";
-import { createConfigHome } from "./support/config-home.ts";
 import {
   ask,
   config,
-  fakeProvider,
   gate,
   guarded,
   hang,
@@ -26,7 +22,6 @@ import {
   stopClock,
 } from "./support/fakes.ts";
 import { counted, createMemoryHome } from "./support/open.ts";
-import { pluginFiles } from "./support/plugin-folders.ts";
 import data from "./data/rerank.json" with { type: "json" };
 
 const reranker: Reranker = {
@@ -173,37 +168,4 @@ describe("a rerank plugin", () => {
     await memory.close();
     expect(ends).toEqual(["manager", "reranker"]);
   });
-
-  test("is found in a folder, and cannot take the place of another kind, nor another kind its own", async () => {
-    const home = createMemoryHome();
-    const manifest = { id: "mine", kind: "rerank", configSchema: { type: "object" } };
-    const entry = 'export default { kind: "rerank", contract: 1, id: "mine", async open() {} };';
-    home.write(pluginFiles("mine", { manifest, entry }, "plugins/mine"));
-    const plugins = { load: { paths: [join(home.root, "plugins")] }, slots: { memory: "mine" } };
-    const found = await discoverPlugins({ config: config({ plugins }) });
-    expect(found).toMatchObject({ known: [{ id: "mine", kind: "rerank" }], broken: [] });
-    await expect(found.known[0]?.load()).resolves.toMatchObject({ kind: "rerank" });
-    const wrongSlot = "is a rerank plugin and cannot fill the memory slot";
-    expect(() => resolveMemorySlot(config({ plugins }), found.known)).toThrow(wrongSlot);
-    const { load } = plugins;
-    const handed = [counted().plugin, defineEmbeddingPlugin({ id: "vectors", open: async () => fakeProvider() })];
-    const opening = (memorySearch: Record<string, unknown>) =>
-      home.open({ config: home.config({ plugins: { load } }, memorySearch), plugins: handed });
-    const asProvider = 'provider is "mine", which is no embedding provider';
-    await expect(opening({ provider: "mine" })).rejects.toThrow(asProvider);
-    const asReranker = 'provider is "vectors", which is no reranker';
-    await expect(opening({ query: { rerank: { provider: "vectors" } } })).rejects.toThrow(asReranker);
-  });
-});
-
-test("a file that nobody has trusted cannot choose a reranker, its address or its key", async () => {
-  const computer = createConfigHome();
-  const rerank = data.settings;
-  const usual = (await computer.load()).agent("main").memorySearch.query.rerank;
-  const content = { agents: { defaults: { memorySearch: { query: { rerank } } } } };
-  computer.write(join(computer.project, "memslot.json5"), content);
-  const loaded = await computer.load();
-  expect([loaded.trusted, usual.provider]).toEqual([false, "none"]);
-  expect(loaded.agent("main").memorySearch.query.rerank).toEqual(usual);
-  for (const key of Object.keys(rerank)) expect(loaded.notices.join("\n")).toContain(`query.rerank.${key}`);
 });

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "@memslot/core/host";
-import { startChild } from "@memslot/test-tools/child";
 import { type ConfigHome, createConfigHome, failure, withKey } from "./support/config-home.ts";
 import data from "./data/refused.json" with { type: "json" };
 
@@ -113,18 +112,6 @@ describe("trusting a configuration file", () => {
     const mine = readdirSync(recordsDir()).find((name) => name !== theirs) ?? "";
     writeFileSync(join(recordsDir(), mine), readFileSync(join(recordsDir(), theirs)));
     expect(await isTrustedNow()).toBe(false);
-  });
-
-  test("by several processes at once loses none of them", async () => {
-    const files = Array.from({ length: 40 }, (_, index) =>
-      computer.write(join(computer.home, `many-${index}`, "memslot.json5"), "{}"),
-    );
-    const script = new URL("./support/trust-many.ts", import.meta.url);
-    const others = [0, 20].map((from) => startChild(script, [computer.stateDir, ...files.slice(from, from + 20)]));
-    await Promise.all(others.map((other) => other.line("ready")));
-    for (const other of others) other.process.stdin?.end("go");
-    expect(await Promise.all(others.map((other) => other.ended))).toEqual([0, 0]);
-    expect((await listTrusted(computer)).map((record) => record.file).toSorted()).toEqual(files.toSorted());
   });
 
   test("a file that cannot be read, or a record that cannot be written, is an error", async () => {

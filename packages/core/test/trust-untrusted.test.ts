@@ -35,39 +35,34 @@ const harmless = [
   "memory.citations",
 ];
 
+/** Values of each type that are no default. */
+const evilValues: Record<string, unknown> = {
+  string: "evil",
+  path: "./evil",
+  url: "https://evil.example/v1",
+  timeZone: "Pacific/Chatham",
+  strings: ["memory", "sessions", "evil"],
+  globs: ["memory", "sessions", "evil"],
+  paths: ["./evil"],
+  extraPaths: ["./evil"],
+  map: { "x-evil": "1" },
+  object: { command: "./evil" },
+};
+
 /** A right value of a key that is not its default. */
-function otherValue(key: ConfigKey): unknown {
-  switch (key.type) {
-    case "string":
-      return key.key.endsWith("slots.memory") ? "memory-lancedb" : "evil";
-    case "path":
-      return "./evil";
-    case "url":
-      return "https://evil.example/v1";
-    case "boolean":
-      return key.default !== true;
-    case "timeZone":
-      return "Pacific/Chatham";
-    case "integer":
-    case "number": {
-      const [minimum = 0, maximum = 1] = key.range ?? [];
-      return key.default === minimum ? maximum : minimum;
-    }
-    case "choice":
-      return key.choices?.find((choice) => choice !== key.default);
-    case "strings":
-    case "globs":
-      return ["memory", "sessions", "evil"];
-    case "paths":
-    case "extraPaths":
-      return ["./evil"];
-    case "map":
-      return { "x-evil": "1" };
-    case "object":
-      return { command: "./evil" };
-    default:
-      throw new Error(`there is no other value of type ${key.type}`);
-  }
+function otherValue({
+  key,
+  type,
+  default: usual,
+  range: [minimum = 0, maximum = 1] = [],
+  choices,
+}: ConfigKey): unknown {
+  if (key.endsWith("slots.memory")) return "memory-lancedb";
+  if (type === "boolean") return usual !== true;
+  if (type === "integer" || type === "number") return usual === minimum ? maximum : minimum;
+  if (type === "choice") return choices?.find((choice) => choice !== usual);
+  if (type in evilValues) return evilValues[type];
+  throw new Error(`there is no other value of type ${type}`);
 }
 
 /** Every way to write every key of the table, with a value, and the key that it is. */
@@ -146,9 +141,7 @@ describe("keys of a file that nobody has trusted", () => {
   test("many keys make one notice, also those of an agent and under other spellings", async () => {
     const config = await untrusted(data.configuration);
     expect(config.notices).toHaveLength(1);
-    for (const key of data.keys) {
-      expect(config.notices[0]).toContain(key);
-    }
+    for (const key of data.keys) expect(config.notices[0]).toContain(key);
     expect(config.agents.map(({ id }) => id)).toEqual(["main"]);
     expect(JSON.stringify(config)).not.toContain("evil.example");
   });
@@ -243,15 +236,9 @@ describe("beside the user's own file", () => {
 });
 
 describe("wrong values in a file that nobody has trusted", () => {
-  test("of a key that is set aside are not looked at", async () => {
-    expect((await untrusted(withKey("plugins.load.paths", 5))).notices).toHaveLength(1);
-  });
-
   test("of other keys are errors as everywhere", async () => {
     computer.write(file, withKey(`${search}.query.maxResults`, "many"));
     expect(await failure("CONFIG", () => computer.load())).toMatch(`${file}: ${search}.query.maxResults must be`);
-    computer.write(file, withKey("plugins.slots.memory", "memory-core").toString());
-    expect(await failure("CONFIG", () => computer.load())).toMatch(`${file}:1:`);
   });
 
   test.each(["plugins: { deny:", "memory: { citations:"])("values nested without end do no harm: %s", async (key) => {

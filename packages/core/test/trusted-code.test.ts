@@ -76,20 +76,13 @@ describe("a plugin folder that a trusted configuration names", () => {
     await trustConfig(file, computer);
   });
 
-  test("runs as long as it is what it was", async () => {
-    expect([await opened(), existsSync(marker)]).toEqual(["mine", true]);
-    expect(await opened()).toBe("mine");
-  });
-
   const named = { id: "mine", kind: "memory", configSchema: { type: "object" }, name: "x" };
   test.each<[string, () => unknown]>([
     ["its entry is another", () => writeFileSync(join(folder, "index.js"), memoryEntry("mine"))],
-    ["a file of its own is another", () => writeFileSync(join(folder, "lib/part.js"), "export { };")],
     ["a file was renamed", () => symlinkSync("part.js", join(folder, "lib/other.js"))],
     ["a file was added", () => writeFileSync(join(folder, "lib/new.js"), "")],
     ["a file is gone", () => rmSync(join(folder, "lib/part.js"))],
     ["its manifest is another", () => computer.write(join(folder, "memslot.plugin.json"), named)],
-    ["a dependency is another", () => writeFileSync(join(modules, "dep/index.js"), "export { };")],
     ["a dependency of that is another", () => writeFileSync(join(modules, "deeper/index.js"), "export { };")],
     [
       "a package is found before the one that was",
@@ -228,11 +221,11 @@ describe("a library or a program that a trusted configuration names", () => {
   });
 
   test.each([
-    ["memory.qmd", withKey("memory.qmd", { command: "./bin/qmd", limits: { maxResults: 3 } })],
-    ["the plugin's options", withKey("plugins.entries", { "memory-qmd": { config: { command: "./bin/qmd" } } })],
-  ])("is set aside where it is the command of %s", async (_key, content) => {
+    ["memory.qmd", { command: "./bin/qmd" }],
+    ["plugins.entries", { "memory-qmd": { config: { command: "./bin/qmd" } } }],
+  ])("is set aside where it is the command of %s", async (key, value) => {
     const command = computer.write(join(computer.project, "bin/qmd"), "#!/bin/sh\n");
-    await trusted(content);
+    await trusted(withKey(key, value));
     expect((await computer.load()).plugins.entries["memory-qmd"]?.config["command"]).toBe("./bin/qmd");
     writeFileSync(command, "#!/bin/sh\nevil\n");
     const config = await computer.load();
@@ -281,14 +274,9 @@ describe("a plugin that is located in a workspace", () => {
   const inFolder = { load: { paths: ["./evil"] }, slots: { memory: "evil" } };
   test.each<[string, object]>([
     ["its folder", inFolder],
-    ["its folder, as a folder of plugins", { load: { paths: ["."] }, slots: { memory: "evil" } }],
-    ["its path in the slot", { slots: { memory: "./evil" } }],
     ["its package name", { slots: { memory: "pkg-evil" } }],
-    ["its scoped package name", { slots: { memory: "@evil/memory" } }],
-    ["its folder as a fallback backend", { load: { paths: ["./evil"] }, ...asFallback("evil") }],
-    ["its package name as a fallback backend", asFallback("pkg-evil")],
-    ["its path as a fallback backend", asFallback("./evil/index.js")],
     ["its scoped package name as a fallback backend", asFallback("@evil/memory")],
+    ["its path as a fallback backend", asFallback("./evil/index.js")],
   ])("is not brought by a configuration there that nobody has trusted: %s", async (_name, plugins) => {
     plantEverywhere();
     computer.write(file, { plugins });
