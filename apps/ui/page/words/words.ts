@@ -1,15 +1,11 @@
 import { type Language, language } from "../state/choices.ts";
-import enWords from "./en.json" with { type: "json" };
-import { health as enHealth } from "./en/health.ts";
-import zhWords from "./zh.json" with { type: "json" };
-import { health as zhHealth } from "./zh/health.ts";
-
-const en = { ...enWords, ...enHealth };
+import en from "./en.json" with { type: "json" };
+import zh from "./zh.json" with { type: "json" };
 
 /** Every text of the page by name; `{name}` is a placeholder. Both languages have the same names. */
 export type WordName = keyof typeof en;
 
-const tables: Record<Language, Record<WordName, string>> = { en, zh: { ...zhWords, ...zhHealth } };
+const tables: Record<Language, Record<WordName, string>> = { en, zh };
 
 /** A text in the current language. Read in a component, it changes with the language. */
 export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {
