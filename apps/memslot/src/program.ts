@@ -1,14 +1,10 @@
 import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
-import { type Action, type Run, examples, option } from "./program/command-parts.ts";
-import { describeConnect, describeSources } from "./program/connect-commands.ts";
-import { describeMemory } from "./program/memory-commands.ts";
-import { describeChanges, describeCompletion, describeImport } from "./program/small-commands.ts";
-import { describeEmbeddings, describePlugins } from "./program/plugins-commands.ts";
+import { type Action, actions } from "./program/actions.ts";
+import { addCommands, examples } from "./program/add-commands.ts";
 import { ExitCode } from "./terminal/exit-code.ts";
 import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
-import { wholeNumber } from "./terminal/option-values.ts";
 import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 
@@ -49,118 +45,38 @@ interface SharedOptions {
 
 function describeProgram(world: ProgramWorld, setExitCode: (code: number) => void): Command {
   const program = new Command("memslot");
-  const run = runIn(world, setExitCode);
   describeRoot(program, world);
-  program
-    .command("init")
-    .description(
-      "create a commented memslot.json5, plus MEMORY.md and memory/ unless the folder already holds notes; changes no existing file",
-    )
-    .option("--yes", "do not ask for confirmation")
-    .addHelpText("after", examples("memslot init", "memslot init --yes --workspace ~/notes"))
-    .action(run(async () => (await import("./commands/init.ts")).init));
-
-  const memory = describeMemory(program, run);
-  describeChanges(program, run);
-  describeImport(program, run);
-  describeSources(program, run);
-
-  program
-    .command("mcp")
-    .description("run an MCP server, over stdin and stdout or over HTTP on this machine")
-    .option(...option.agent)
-    .option("--read-only", "exclude the tools that write notes")
-    .option("--http", "serve over HTTP at /mcp with a bearer token, until interrupted")
-    .option("--port <n>", "with --http: the port (default: a free port, which is printed)", wholeNumber(0, 65_535))
-    .option("--host <address>", "with --http: 127.0.0.1 (the default) or ::1")
-    .option(
-      "--token-file <file>",
-      "with --http: file with the token (default: MEMSLOT_MCP_TOKEN, else a generated token)",
-    )
-    .addHelpText(
-      "after",
-      examples(
-        "memslot mcp --workspace ~/notes",
-        "memslot mcp --workspace ~/notes --read-only",
-        "memslot mcp --http --port 7331 --workspace ~/notes",
-      ),
-    )
-    .action(run(async () => (await import("./commands/mcp.ts")).mcp));
-
-  program
-    .command("ui")
-    .description("open the memory in the browser: search, notes, time, map, health, sessions")
-    .option(...option.agent)
-    .option("--port <n>", "the port (default: a free port, which is printed)", wholeNumber(0, 65_535))
-    .option("--open", "open the browser")
-    .option("--read-only", "allow no changes to notes or settings")
-    .option("--sign-out", "sign out all browsers on every port, then exit")
-    .option("--json", 'print one line, {"url": …}, when the page is ready')
-    .addHelpText("after", examples("memslot ui --open", "memslot ui --read-only --port 7332", "memslot ui --sign-out"))
-    .action(run(async () => (await import("./commands/ui.ts")).ui));
-
-  describeConnect(program, run);
-  const embeddings = describeEmbeddings(program, run);
-  const plugins = describePlugins(program, run);
-
-  program
-    .command("config")
-    .description("print every setting and its origin; API keys are hidden")
-    .option(...option.json)
-    .addHelpText("after", examples("memslot config", "memslot config --json --config ./memslot.json5"))
-    .action(run(async () => (await import("./commands/config.ts")).config));
-  program
-    .command("trust")
-    .description("trust the memslot.json5 in the current folder, and the plugins it names, until either changes")
-    .argument("[file]", "the configuration file (default: ./memslot.json5)")
-    .option("--list", "list trusted files and the plugins that each covers")
-    .option("--revoke", "stop trusting the file")
-    .option(...option.json)
-    .addHelpText("after", examples("memslot trust", "memslot trust --revoke ./memslot.json5"))
-    .action(run(async () => (await import("./commands/trust.ts")).trust));
-  program
-    .command("doctor")
-    .description("check the installation, from Node to a live search, and print the next step for each failure")
-    .option(...option.agent)
-    .option(...option.json)
-    .addHelpText("after", examples("memslot doctor", "memslot doctor --workspace ~/notes --json"))
-    .action(run(async () => (await import("./commands/doctor.ts")).doctor));
-  describeCompletion(program, run);
-  program
-    .command("version")
-    .description("print the version, like -v and -V")
-    .action(() => world.output.print(packageVersion()));
-
-  for (const parent of [program, memory, embeddings, plugins]) refuseUnknown(parent, program);
+  addCommands(program, (name) => run(world, setExitCode, async () => await actions[name]?.(program)));
+  for (const parent of [program, ...program.commands.filter(({ commands }) => commands.length > 0)])
+    refuseUnknown(parent, program);
   return program;
 }
 
 /** Runs a command, and converts errors to messages and an exit code. */
-function runIn(world: ProgramWorld, setExitCode: (code: number) => void): Run {
-  return <Options>(load: () => Promise<Action<Options>>) =>
-    async (...given: unknown[]): Promise<void> => {
-      const command = given.at(-1) as Command;
-      const shared = command.optsWithGlobals<SharedOptions>();
-      if (shared.color !== undefined) world.output.setColor(shared.color);
-      let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
-      const context: CommandContext = {
-        ...world,
-        configPath: shared.config,
-        workspace: shared.workspace,
-        onAgent: (id) => {
-          agentId = id;
-        },
-      };
-      try {
-        const action = await load();
-        setExitCode(await action(context, command.opts() as Options, ...command.args));
-      } catch (error) {
-        if (isAbort(error)) world.output.notice("interrupted");
-        else if (shared.json === true) world.output.printJson(failureJson(error, agentId));
-        else reportFailure(world.output, error);
-        setExitCode(exitCodeOf(error));
-      }
+function run(world: ProgramWorld, setExitCode: (code: number) => void, load: () => Promise<Action | undefined>) {
+  return async (...given: unknown[]): Promise<void> => {
+    const command = given.at(-1) as Command;
+    const shared = command.optsWithGlobals<SharedOptions>();
+    if (shared.color !== undefined) world.output.setColor(shared.color);
+    let agentId = command.parent?.name() === "memory" ? (shared.agent ?? "main") : undefined;
+    const context: CommandContext = {
+      ...world,
+      configPath: shared.config,
+      workspace: shared.workspace,
+      onAgent: (id) => {
+        agentId = id;
+      },
     };
+    try {
+      const action = await load();
+      setExitCode((await action?.(context, command.opts() as never, ...(command.args as never[]))) ?? ExitCode.error);
+    } catch (error) {
+      if (isAbort(error)) world.output.notice("interrupted");
+      else if (shared.json === true) world.output.printJson(failureJson(error, agentId));
+      else reportFailure(world.output, error);
+      setExitCode(exitCodeOf(error));
+    }
+  };
 }
 
 function describeRoot(program: Command, world: ProgramWorld): void {
@@ -186,7 +102,7 @@ function describeRoot(program: Command, world: ProgramWorld): void {
     .exitOverride()
     .addHelpText(
       "after",
-      `${examples('memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init")}
+      `${examples(['memslot memory search "what did we decide about backups" --workspace ~/notes', "memslot init"])}
 
 Exit codes:
   0  success, including a search without results

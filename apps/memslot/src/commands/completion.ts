@@ -4,10 +4,11 @@ import type { CommandContext } from "../command-context.ts";
 import { bashScript } from "../completion/bash-script.ts";
 import { completedCommands } from "../completion/completed-command.ts";
 import { fishScript } from "../completion/fish-script.ts";
-import type { Shell } from "../completion/shells.ts";
 import { zshScript } from "../completion/zsh-script.ts";
 import { readConfig } from "../open/read-config.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
+
+type Shell = "bash" | "zsh" | "fish";
 
 const scripts = { bash: bashScript, zsh: zshScript, fish: fishScript };
 
@@ -22,17 +23,21 @@ fish  memslot completion fish > ~/.config/fish/completions/memslot.fish
 
 Then open a new shell.`;
 
-export async function completion({ output }: CommandContext, program: Command, shell?: Shell): Promise<number> {
-  if (shell === undefined) output.print(howToInstall);
-  else output.write(scripts[shell](completedCommands(program)));
-  return ExitCode.ok;
+/** `memslot completion`: the script of a shell, made from the commands of the program. */
+export function completionOf(program: Command) {
+  return async (context: CommandContext, options: { agents?: boolean }, shell?: Shell): Promise<number> => {
+    if (options.agents === true) return completedAgents(context);
+    if (shell === undefined) context.output.print(howToInstall);
+    else context.output.write(scripts[shell](completedCommands(program)));
+    return ExitCode.ok;
+  };
 }
 
 /** Ids that need no quoting in a shell. */
 const plainId = /^[\w.-]+$/u;
 
 /** `memslot completion --agents`: the values of `--agent`, one a line, for completion scripts. */
-export async function completedAgents(context: CommandContext): Promise<number> {
+async function completedAgents(context: CommandContext): Promise<number> {
   // Notices about the configuration must not appear in the command line that the user is typing.
   const quiet = { ...context, output: { ...context.output, notice: () => undefined } };
   const config = await readConfig(quiet, { lookAround: true });

@@ -3,8 +3,7 @@ import type { ClientId } from "@memslot/core";
 import type { HookMoment } from "@memslot/indexing/host";
 
 /** When a hook adds notes to a prompt: never, on a strong match, or for every match. */
-export const recallModes = ["off", "strong", "always"] as const;
-export type RecallMode = (typeof recallModes)[number];
+export type RecallMode = "off" | "strong" | "always";
 
 /** One event of an agent. */
 export interface HookEvent {

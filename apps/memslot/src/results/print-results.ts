@@ -4,8 +4,8 @@ import { createMatcher } from "@memslot/indexing";
 import { counted } from "../open/report-failed-files.ts";
 import type { Output } from "../terminal/output.ts";
 import { UsageError } from "../terminal/usage-error.ts";
+import type { SortOrder } from "./sort-results.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
-import type { SortOrder } from "./sort-orders.ts";
 
 export interface ResultOptions {
   json?: boolean;

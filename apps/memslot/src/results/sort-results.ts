@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { unlessMissing } from "@memslot/core/files";
 import { timeOfPath } from "@memslot/indexing";
 import type { PlacedResult } from "../format/shown-path.ts";
-import type { SortOrder } from "./sort-orders.ts";
+/** The values of `--sort`. */
+export type SortOrder = "relevance" | "path" | "newest" | "oldest";
 
 const dayMs = 86_400_000;
 

@@ -22,13 +22,18 @@ import { counted, reportExcluded } from "../../open/report-failed-files.ts";
 import { scanSummary } from "../../open/scan-summary.ts";
 import { type SyncOptions, syncWithProgress } from "../../open/sync-with-progress.ts";
 import { withMemory } from "../../open/with-memory.ts";
+import { UsageError } from "../../terminal/usage-error.ts";
+import type { MemoryEstimateOptions } from "./memory-estimate.ts";
 
-export interface MemoryIndexCommandOptions extends Pick<SyncOptions, "force" | "verbose" | "wait"> {
-  agent?: string;
+export interface MemoryIndexCommandOptions
+  extends Pick<SyncOptions, "force" | "verbose" | "wait">, MemoryEstimateOptions {
+  estimate?: boolean;
 }
 
 /** `memslot memory index`: updates each index, also after a failure of another. `--wait` waits for another writer. */
 export async function memoryIndex(context: CommandContext, options: MemoryIndexCommandOptions): Promise<number> {
+  if (options.estimate === true) return (await import("./memory-estimate.ts")).memoryEstimate(context, options);
+  if (options.json === true) throw new UsageError("--json belongs to --estimate here");
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   let exitCode: number = ExitCode.ok;
