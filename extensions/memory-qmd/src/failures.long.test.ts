@@ -44,6 +44,8 @@ describe("a search is UNAVAILABLE with the reason if qmd", () => {
     const lab = await openIndexed({ "memory/a.md": note }, { qmd });
     const isLong = behaviour.mcp?.stdout === "LONG";
     lab.fake.set(isLong ? { mcp: { stdout: "x".repeat(maxOutput + 1) } } : behaviour);
+    // The server that has answered so far does not start again by itself.
+    if (behaviour.mcp?.hangAtStart) process.kill(Number(qmdStatus(lab)["pid"]), "SIGKILL");
     await expectUnavailable(lab, new RegExp(words, "u"));
     expect(qmdStatus(lab)["lastError"]).toBeDefined();
     if (words === "timeout") await eventually(() => !lab.fake.starts("mcp").some(({ pid }) => isRunning(pid)));

@@ -3,8 +3,6 @@ import { join } from "node:path";
 import {
   type Memory,
   type MemoryPlugin,
-  type MemoryPluginContext,
-  type MemorySearchManager,
   type MemorySearchOptions,
   type MemorySearchResult,
   openMemory,
@@ -12,6 +10,7 @@ import {
   type SearchReport,
 } from "@memslot/core";
 import { afterwards, createWorkspace } from "@memslot/test-tools/files";
+import { toMemoryError } from "../failures.ts";
 import plugin from "../index.ts";
 import { openQmdMemory } from "../open-memory.ts";
 import { readOptions } from "../options.ts";
@@ -40,15 +39,12 @@ export interface LabOptions {
   limits?: Partial<QmdLimits> | undefined;
   /** Variables of the environment besides those of this process. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
-  readOnly?: boolean | undefined;
   /** A command in place of the scripted qmd. */
   command?: string | undefined;
 }
 
 export interface OpenedMemory {
   memory: Memory;
-  manager: MemorySearchManager;
-  notices: string[];
   ask(
     query: string,
     options?: MemorySearchOptions,
@@ -77,10 +73,46 @@ export function memoryLab(): MemoryLab {
       utimesSync(join(workspaceDir, path), clock, clock);
     },
     remove: (path) => rmSync(join(workspaceDir, path)),
-    async open(options = {}) {
-      const opened = await openLab(options, { workspaceDir, stateDir, command: options.command ?? fake.command });
-      afterwards(() => opened.memory.close());
-      return opened;
+    async open({ qmd = {}, memorySearch = {}, limits, environment = {}, command = fake.command } = {}) {
+      const quick: MemoryPlugin = {
+        ...plugin,
+        async open(context) {
+          try {
+            return await openQmdMemory({
+              context,
+              options: readOptions(context.options),
+              found: await findQmd({ command, environment: process.env, signal: context.signal }),
+              environment: { ...process.env, ...environment },
+              limits: { ...quickEnds, ...limits },
+            });
+          } catch (error) {
+            throw toMemoryError(error);
+          }
+        },
+      };
+      const search = { provider: "none", ...memorySearch, sync: { ...quiet, ...(memorySearch["sync"] as object) } };
+      const entries = { [plugin.id]: { config: { fallback: "none", ...qmd } } };
+      const settings = {
+        agents: { defaults: { workspace: workspaceDir, memorySearch: search } },
+        commands: { ownerAllowFrom: ["telegram:42"] },
+        plugins: { slots: { memory: plugin.id }, entries },
+      };
+      const memory = await openMemory({
+        config: parseConfig(settings, { stateDir }),
+        agentId: "main",
+        plugins: [quick],
+      });
+      afterwards(() => memory.close());
+      return {
+        memory,
+        async ask(query, options = {}) {
+          const reports: SearchReport[] = [];
+          const results = await memory.search(query, { ...options, onDebug: (report) => reports.push(report) });
+          const [report] = reports;
+          if (report === undefined) throw new Error("the search gave no report");
+          return { results, report, paths: results.map(({ path }) => path) };
+        },
+      };
     },
   };
 }
@@ -97,71 +129,6 @@ export async function openIndexed(
   return { ...lab, ...opened };
 }
 
-async function openLab(
-  { qmd = {}, memorySearch = {}, limits, environment = {}, readOnly }: LabOptions,
-  { workspaceDir, stateDir, command }: { workspaceDir: string; stateDir: string; command: string },
-): Promise<OpenedMemory> {
-  const notices: string[] = [];
-  let manager: MemorySearchManager | undefined;
-  const shortened: MemoryPlugin = {
-    ...plugin,
-    async open(given: MemoryPluginContext) {
-      const context = {
-        ...given,
-        ...(readOnly !== undefined && { readOnly }),
-        notify: (line: string) => notices.push(line),
-      };
-      const found = await findQmd({ command, environment: process.env, signal: context.signal });
-      manager = await openQmdMemory({
-        context,
-        options: readOptions(context.options),
-        found,
-        environment: { ...process.env, ...environment },
-        limits: { ...quickEnds, ...limits },
-      });
-      return manager;
-    },
-  };
-  const memory = await openMemory({
-    config: parseConfig(
-      {
-        agents: {
-          defaults: {
-            workspace: workspaceDir,
-            memorySearch: {
-              provider: "none",
-              ...memorySearch,
-              sync: { ...quiet, ...(memorySearch["sync"] as object) },
-            },
-          },
-        },
-        commands: { ownerAllowFrom: ["telegram:42"] },
-        plugins: {
-          slots: { memory: plugin.id },
-          entries: { [plugin.id]: { config: { fallback: "none", ...qmd } } },
-        },
-      },
-      { stateDir },
-    ),
-    agentId: "main",
-    plugins: [shortened],
-  });
-  if (manager === undefined) throw new Error("the plugin was not opened");
-  const asked = manager;
-  return {
-    memory,
-    manager: asked,
-    notices,
-    async ask(query, options = {}) {
-      const reports: SearchReport[] = [];
-      const results = await memory.search(query, { ...options, onDebug: (report) => reports.push(report) });
-      const [report] = reports;
-      if (report === undefined) throw new Error("the search gave no report");
-      return { results, report, paths: results.map(({ path }) => path) };
-    },
-  };
-}
-
 /** The error of a call that has to fail with one. */
 export async function errorOf(work: Promise<unknown>): Promise<Error> {
   const error = await work.then(
@@ -172,7 +139,7 @@ export async function errorOf(work: Promise<unknown>): Promise<Error> {
   throw new Error("it did not fail");
 }
 
-/** What the plugin says of qmd in its status. */
+/** The part of the status about qmd. */
 export function qmdStatus({ memory }: Pick<OpenedMemory, "memory">): Record<string, unknown> {
   return (memory.status().custom?.["qmd"] ?? {}) as Record<string, unknown>;
 }
