@@ -9,7 +9,7 @@ const timeoutMs = 15 * 60_000;
 
 /**
  * How much it costs to be right: looks at files that have not changed, a search for what was saved a moment ago, the
- * event loop of the host, watching, transcripts, and searches while the index is made anew.
+ * event loop of the host, watching, transcripts, and searches during a rebuild.
  */
 export async function benchFreshness(files: number): Promise<void> {
   const rows: string[][] = [];

@@ -65,7 +65,7 @@ await bundle.close();
 const licenses = licensesOf(output);
 if (licenses !== "") writeFileSync(path.join(folder, "dist/LICENSES.txt"), licenses);
 
-/** Every file that somebody outside names: those of `exports` and `imports`, and the command. */
+/** Every file that another package names: those of `exports` and `imports`, and the command. */
 function entriesOf({ exports, imports = {}, bin }) {
   const places = [...Object.values(exports), ...Object.values(imports)].filter((place) => place[source] !== undefined);
   const entries = places.map((place) => [place.default.replace(/^\.\/dist\/(.*)\.js$/u, "$1"), place[source]]);
@@ -127,7 +127,7 @@ function isPackage(id) {
 /**
  * Takes Node's modules by a call: an import makes a module with all their exports first, and some of these load others:
  * `node:util` and `node:crypto` brought threads, differences and web crypto into each command. Imports stand at the
- * beginning of a file; what looks like one further down is a text for somebody else.
+ * beginning of a file; what looks like one further down is a text for another program.
  */
 function withoutFacades(code) {
   const [head] = /^(?:(?:import |\/\/).*\n|\n)*/u.exec(code);

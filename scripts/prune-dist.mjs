@@ -17,7 +17,7 @@ for (const group of ["packages", "extensions", "apps"])
       if (file.startsWith(`page${path.sep}`)) continue;
       if (joined.includes(`./dist/${file}`)) continue;
       const source = path.join(root, group, name, "src", file.replace(/(\.d\.ts|\.js)$/, ".ts"));
-      // Parts are of several sources; whoever writes them deletes the old ones.
+      // Parts are of several sources; the program that writes them deletes the old ones.
       if (/(\.d\.ts|(?<!\.part)\.js)$/.test(file) && !existsSync(source)) rmSync(path.join(dist, file));
     }
   }

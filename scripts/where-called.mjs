@@ -1,4 +1,4 @@
-// Runs a program of this repository in the folder from which somebody called `scripts/run.mjs`: pnpm runs every script
+// Runs a program of this repository in the folder of the caller of `scripts/run.mjs`: pnpm runs every script
 // in the repository, and a path that was written, or the project that is at hand, is meant from where the caller is.
 // It changes the folder in the process itself: a flag of Node for it would be inherited by each thread and child.
 import path from "node:path";

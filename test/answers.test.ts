@@ -145,7 +145,7 @@ describe("the parts of a score", () => {
     expect(dated?.parts?.dates).toBeGreaterThan(0.4);
   });
 
-  test("others who read along are told no parts", async () => {
+  test("a shared session gets no parts", async () => {
     const session = "agent:main:telegram:group:1";
     const results = await memory.search("heat pump", { explain: true, sessionKey: session });
     expect(results.filter(({ parts }) => parts !== undefined)).toEqual([]);

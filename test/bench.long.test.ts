@@ -30,7 +30,7 @@ test("pnpm bench scale measures every engine, whatever the time that it takes", 
     for (const row of own) expect(row).toEqual({ chunks: 500, engine, metric: row.metric, value: expect.any(Number) });
     expect(own.filter(({ value }) => !(value > 0))).toEqual([]);
   }
-  // So few are compared one by one, whoever does it: an engine that finds others is asked for something else.
+  // So few are compared one by one: an engine that finds others answers another question.
   const recall = rows.filter(({ metric }) => metric === "recall_at_10");
   expect(recall.filter(({ value }) => value < 0.99)).toEqual([]);
 });

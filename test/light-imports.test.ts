@@ -12,7 +12,7 @@ import tables from "./data/load-budgets.json" with { type: "json" };
 const light = "p-limit";
 /** Brought by what packages bring, or joined into a part that is loaded late. */
 const alsoHeavy = ["apache-arrow", "zod", "hono", "json5", "commander"];
-/** All else that packages bring takes long to load or is native code: nobody pays for it by importing a package. */
+/** All else that packages bring takes long to load or is native code: importing a package must not load it. */
 const heavy = [
   ...new Set(publishedPlaces.flatMap((place) => Object.keys(manifestAt(place).dependencies ?? {}))),
   ...alsoHeavy,

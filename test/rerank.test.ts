@@ -79,7 +79,7 @@ describe.each(["memory-core", "memory-lancedb"])("with %s", (slot) => {
   });
 });
 
-test("nothing leaves the machine that may not be seen: private notes for a group, and keys for nobody", async () => {
+test("the reranker gets no private note for a group, and no key at all", async () => {
   const house = useHouse(notes);
   const key = ["ghp", "a8F3kL0pQ7xZ2mN9vB4cT6yR1wE5uI8oP3sD"].join("_");
   house.write({ "memory/keys.md": `The lantern at the gate opens with ${key} only.\n` });

@@ -5,7 +5,7 @@ import { pageFolder, readResults, type BenchResults, writeResults } from "./resu
 import { runStep, type StepOptions, stepNames } from "./steps.ts";
 
 export interface PageOptions extends StepOptions {
-  /** Names of steps to measure anew, though this clone has measured them. */
+  /** Names of steps to measure again, though this clone has measured them. */
   again: readonly string[];
   /** Measure nothing. */
   draw: boolean;

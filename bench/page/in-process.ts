@@ -10,7 +10,7 @@ import type { InProcessFigures } from "./results.ts";
 const searches = 100;
 const timeoutMs = 60 * 60_000;
 
-/** Questions with a right note, but for those that need to know which day it is: no program but this one is told. */
+/** Questions with a right note, but for those that need to know which day it is: only this program gets it. */
 export function isAnswerable({ evidence, now }: VaultQuestion): boolean {
   return evidence.length > 0 && now === undefined;
 }

@@ -27,7 +27,7 @@ export async function runTask(args: readonly string[], timeoutMs: number): Promi
 
 /**
  * Asks engines whose indexes are there, each in a process of its own: first each some queries that are not counted, then
- * in rounds, one after the other. An engine that fails is told to `fail` and left out.
+ * in rounds, one after the other. An engine that fails is passed to `fail` and excluded.
  */
 export async function measureEngines(input: {
   names: readonly string[];

@@ -21,7 +21,7 @@ const minuteMs = 60_000;
 /**
  * Measures every engine with every number of chunks of 768 dimensions: each makes its index in a process of its own, and
  * answers in another one, in turn with the others, so that a busy machine is busy for all of them. What could not be
- * measured is said in `failures`.
+ * measured is listed in `failures`.
  */
 export async function measureScale({ sizes, engines }: ScaleOptions): Promise<ScaleReport> {
   const names = chosenEngines(engines);

@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync, 
 import path from "node:path";
 
 export const dimensions = 768;
-/** Chunks in one made-up file, and lines in one chunk: from a path and a line it is told which chunk it is. */
+/** Chunks in one made-up file, and lines in one chunk: a path and a line identify the chunk. */
 export const chunksPerFile = 10;
 export const linesPerChunk = 20;
 /** Results that recall counts. */

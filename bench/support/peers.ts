@@ -6,7 +6,7 @@ import path from "node:path";
 export interface Peer {
   package: string;
   version: string;
-  /** What npm is told beside the name. */
+  /** Options of npm beside the name. */
   flags: readonly string[];
 }
 

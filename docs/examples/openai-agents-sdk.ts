@@ -32,7 +32,7 @@ const memory = await openMemory({ config, agentId: "main" });
 const sessions = await openSessions({ stateDir: config.stateDir, agentId: "main" });
 const { userTimezone: timeZone } = config.agent("main");
 const interrupt = new AbortController();
-// Not `once`: where nobody else listens, the SDK ends the process before anything is closed.
+// Not `once`: without another listener the SDK ends the process before anything is closed.
 process.on("SIGINT", () => interrupt.abort());
 const { signal } = interrupt;
 

@@ -129,7 +129,7 @@ test("no figure in the report to a group changes with the conversations of other
 });
 
 describe("what cannot be read", () => {
-  test("is told with the answer of any project, and to nobody who reads along", async () => {
+  test("is reported with the answer of any project, and not to a shared session", async () => {
     const cwd = lab.project("app");
     const db = path.join(lab.home, ".local/share/opencode/opencode.db");
     mkdirSync(path.dirname(db), { recursive: true });
@@ -188,7 +188,7 @@ test("what a person wrote beside what a program has put in is found, and that is
   });
   appendLine(file, line(data.besideTheOpening));
   appendLine(file, line("A bandicoot <ide_opened_file>the capybara.ts</ide_opened_file> and <b>a dingo</b>"));
-  // Whoever looked for the end of each of them would be at it for hours.
+  // A search for the end of each of them would take hours.
   appendLine(file, line(`An emu ${"<system-reminder> <bash-input> ".repeat(60_000)}`));
   const memory = await lab.open({ sources: ["claude-code"], from: cwd });
   for (const [word, count] of data.counts as [string, number][])
@@ -217,7 +217,7 @@ describe("a copy", () => {
     expect((await lab.ask(memory, "quagga")).found).toHaveLength(2);
   });
 
-  test("that was broken off in a line, or has lines of somebody else, is made anew", async () => {
+  test("that was truncated in a line, or has foreign lines, is made again", async () => {
     const cwd = lab.project("app");
     const file = claudeSession(lab.home, cwd, "s", [user("The quagga"), assistant("It grazes.")]);
     const memory = await lab.open({ sources, from: cwd, keep: true });

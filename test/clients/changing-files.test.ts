@@ -70,7 +70,7 @@ describe("a transcript", () => {
     expect(await found(memory, "aardvark")).toEqual([place]);
   });
 
-  test("that is written anew, cut short, renamed or deleted is followed", async () => {
+  test("that is rewritten, truncated, renamed or deleted is followed", async () => {
     const { cwd, file, memory } = await lab.claude([user("The first aardvark"), assistant("A second bandicoot")]);
     expect(await found(memory, "bandicoot")).toHaveLength(1);
     const lines = readFileSync(file, "utf8").split("\n");
@@ -118,7 +118,7 @@ describe("a transcript", () => {
     expect(memory.status().files).toBe(2);
   });
 
-  test("that is damaged is read as far as it can be, and the rest is told", async () => {
+  test("that is damaged is read as far as possible, and the rest is reported", async () => {
     const cwd = lab.project("app");
     const file = claudeSession(lab.home, cwd, "s", [user("The first aardvark")]);
     appendFileSync(file, '{"type":"user","message"\n\u0000\u0001\n[1,2]\n');
@@ -137,7 +137,7 @@ describe("a transcript", () => {
   });
 
   test.skipIf(process.getuid?.() === 0)(
-    "that may not be read is told, and what is known of it is not shown",
+    "that cannot be read is reported, and what is known of it is not shown",
     async () => {
       const { file, memory } = await lab.claude([user("The first aardvark")]);
       expect(await found(memory, "aardvark")).toHaveLength(1);
@@ -187,7 +187,7 @@ test("in a chat of Gemini a line may replace an earlier one, take back others or
   appendLine(file, { $set: { messages: [geminiLine("d", "user", "A dingo"), geminiLine("e", "gemini", "An emu")] } });
   expect(await left()).toEqual(["dingo", "emu"]);
   expect(await lineAt(readFileSync(file, "utf8").trimEnd().split("\n").length)).toBe("User: A dingo Assistant: An emu");
-  appendLine(file, { $rewindTo: "nobody" });
+  appendLine(file, { $rewindTo: "unknown" });
   expect(await left()).toEqual([]);
   const messages = [geminiLine("x", "user", "Of an earlier version an emu")];
   writeFileSync(path.join(path.dirname(file), "session-0.json"), JSON.stringify({ sessionId: "0", messages }));
@@ -241,7 +241,7 @@ test("a database that is damaged, locked or not as it was fails by its name, and
   expect(await found(memory, "aardvark")).toEqual(["opencode:/ses_1"]);
 });
 
-test.skipIf(process.platform === "win32")("a pipe in the place of anything holds nobody up", async () => {
+test.skipIf(process.platform === "win32")("a pipe in the place of any file blocks nothing", async () => {
   const cwd = lab.project("app");
   const text = readFileSync(path.join(import.meta.dirname, "../data/client-pipes.json"), "utf8");
   const places = JSON.parse(text.replaceAll("SLUG", slugOf(cwd))) as string[];
@@ -264,7 +264,7 @@ test("a conversation that Cursor has in its database and in a transcript is foun
 });
 
 describe("folders whose names a program writes alike", () => {
-  test("are told apart by what its lines say", async () => {
+  test("are distinguished by the lines", async () => {
     const [one, other] = [lab.project("a-b"), lab.project("a/b")];
     expect(slugOf(one)).toBe(slugOf(other));
     claudeSession(lab.home, one, "one", [user("The first aardvark")]);

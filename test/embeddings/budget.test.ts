@@ -37,7 +37,7 @@ describe("a damaged beginning of our own index", () => {
   test.each([
     ["the first page", 0, Buffer.alloc(32_768)],
     ["the place that says whose it is", 68, Buffer.alloc(4)],
-  ])("%s: it is set aside and made anew, and paid for once", async (_, at, bytes) => {
+  ])("%s: it is set aside and rebuilt, and embedded once", async (_, at, bytes) => {
     const given = await useEmbeddingHouse(manyNotes(wholeMemory));
     await commands(given, 1, "cli", {});
     const file = indexFile(given);
@@ -69,7 +69,7 @@ describe("a state folder that cannot be written", () => {
     expect(notesSent(given.api.log).length).toBeGreaterThanOrEqual(wholeMemory);
   });
 
-  test("with a budget nothing is spent at all, as nobody can count it", async () => {
+  test("with a budget nothing is spent at all: it cannot be counted", async () => {
     const given = await useEmbeddingHouse(manyNotes(wholeMemory));
     writeFileSync(given.stateDir, "a file");
     const reports = await commands(given, 2, "cli", { budget: { tokensPerDay: 60 } });
@@ -84,7 +84,7 @@ describe("a state folder that cannot be written", () => {
 describe("the budget of a day is kept over all commands", () => {
   const tokensPerDay = 70;
 
-  test("with an index that has to live in memory, as its place is somebody else's", async () => {
+  test("with an index in memory, because another file is in its place", async () => {
     const given = await useEmbeddingHouse(manyNotes(wholeMemory));
     const file = given.at("mine.txt");
     writeFileSync(file, "my own words");

@@ -27,7 +27,7 @@ test.each(chosen)(`a provider with the quirk $name is right, or refused by name 
   expectQuirkHandled(quirk),
 );
 
-/** What a host does all day: questions, and syncs that nobody asked for. */
+/** What a host does all day: questions, and syncs in the background. */
 async function aBusyDay(memory: Memory, given: EmbeddingHouse): Promise<string[]> {
   const reasons: string[] = [];
   for (let round = 0; round < 5; round++) {

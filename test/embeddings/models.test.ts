@@ -88,7 +88,7 @@ describe("two models with vectors of one length", () => {
     }
     expect(memory.status().embedding?.answeredBy).toMatchObject({ provider: "gemini" });
 
-    // It is paid for again, and somebody asks.
+    // It is paid for again, and a search asks.
     api.reset();
     await memory.sync();
     const back = await ask(memory, "where is the harvest");
@@ -292,7 +292,7 @@ async function expectFound(memory: Memory, dims: number): Promise<void> {
 test.each([
   [64, 32],
   [32, 64],
-])("vectors of %i, then of %i numbers: index embeds anew, and going back sends no note", async (before, after) => {
+])("vectors of %i, then of %i numbers: index embeds again, and going back sends no note", async (before, after) => {
   const { given, other, remote } = await changeLength(before, after);
   const changed = await given.open({ remote });
   const report = await changed.sync({ reason: "cli" });
@@ -348,7 +348,7 @@ test("one odd answer to a question changes nothing", async () => {
 });
 
 describe("a length that was asked for", () => {
-  test("is embedded anew when it is changed", async () => {
+  test("is embedded again when it is changed", async () => {
     const given = await useEmbeddingHouse(manyNotes(6));
     for (const dims of [48, 24, 48]) {
       const memory = await given.open({ outputDimensionality: dims });

@@ -21,7 +21,7 @@ function reasonsFor(memory: Memory, file: string): (string | undefined)[] {
 const named = (name: string): { path: string } => ({ path: name });
 
 describe("a note", () => {
-  test("of 300 MB is passed over with a reason, read by nobody, and keeps no other from being indexed", async () => {
+  test("of 300 MB is skipped with a reason, is not read, and keeps no other from being indexed", async () => {
     const house = useHouse({ "memory/huge.md": "puffin\n", "memory/small.md": "The puffin is small.\n" });
     truncateSync(house.at("memory/huge.md"), 300 * 1024 * 1024);
     const memory = await house.open();

@@ -147,17 +147,17 @@ describe.skipIf(process.platform === "win32")("a note that is not searched", () 
 });
 
 const isRoot = process.geteuid?.() === 0;
-const nobody = 65_534;
-/** What root cannot be refused it can as somebody else; on Windows modes say nothing. */
+const otherUser = 65_534;
+/** Modes say nothing on Windows. */
 const isSkipped = process.platform === "win32";
 
-/** Gives everything to somebody who may be refused, and becomes that. */
+/** Root can read everything: gives the files to another user, and becomes that user. */
 function dropRights(house: House): void {
   if (!isRoot) return;
   const entries = readdirSync(house.folder, { recursive: true, withFileTypes: true });
   for (const file of [house.folder, ...entries.map(({ parentPath, name }) => path.join(parentPath, name))])
-    chownSync(file, nobody, nobody);
-  process.seteuid?.(nobody);
+    chownSync(file, otherUser, otherUser);
+  process.seteuid?.(otherUser);
 }
 
 function regainRights(): void {
@@ -213,7 +213,7 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
     expect(survey?.excluded.notes.map(({ path: place }) => place).toSorted()).toEqual(["memory/a.md", "memory/deep"]);
   });
 
-  test("a folder that is open again was never indexed anew", async () => {
+  test("a folder that is open again is not indexed again", async () => {
     close("memory");
     expect(await memory.sync()).toMatchObject({ removed: 0, failed: [{ path: "memory" }] });
     chmodSync(house.at("memory"), 0o700);

@@ -116,9 +116,9 @@ describe("a group", () => {
     const house = useHousehold();
     const anna = await house.openAs("anna");
     expect(await canaries(anna, groupOf("anna"))).toEqual(["CANARYannagroup", "CANARYshared"]);
-    // A group that nobody has listed has no talk of its own.
+    // A group that is not listed has no talk of its own.
     expect(await canaries(anna, "agent:anna:discord:channel:7")).toEqual(["CANARYshared"]);
-    // A key that nobody understands may be a group.
+    // An unknown key may be a group.
     expect(await canaries(anna, "something else")).toEqual(["CANARYshared"]);
     for (const relPath of ["MEMORY.md", "memory/2026-03-05.md", "./MEMORY.md", "memory/../MEMORY.md"]) {
       const reading = anna.readFile({ relPath, sessionKey: groupOf("anna") });
@@ -142,7 +142,7 @@ describe("a group", () => {
   });
 });
 
-test("what is said in a session is found by memory, also behind a compaction and after a broken line", async () => {
+test("messages of a session are found, also before a compaction and after a broken line", async () => {
   const house = useHouse({ "MEMORY.md": "Nothing of note.\n" });
   const sessions = await openSessions({ stateDir: house.stateDir, agentId: "main" });
   afterwards(() => sessions.close());

@@ -20,7 +20,7 @@ async function reportOf(memory: Memory, query: string, options: MemorySearchOpti
   return reports[0] ?? expect.fail("no report");
 }
 
-describe("a workspace with notes where nobody looks", () => {
+describe("a workspace with notes outside the searched folders", () => {
   test("an empty answer and a weak one say how many, and which setting takes them in; a good one says nothing", async () => {
     const house = useHouse();
     vault(house);
@@ -38,7 +38,7 @@ describe("a workspace with notes where nobody looks", () => {
     expect(good.reason).toBeUndefined();
   });
 
-  test("what extraPaths takes in is not counted, and a group is told nothing of it", async () => {
+  test("what extraPaths takes in is not counted, and a group learns nothing of it", async () => {
     const house = useHouse();
     vault(house);
     const extraPaths = [path.join(house.notes, "Projects")];

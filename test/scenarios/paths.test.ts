@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { ask, type House, useHouse } from "../support/house.ts";
 
 const isWindows = process.platform === "win32";
-/** Stands in every text that nobody may see. */
+/** In every text that must not be returned. */
 const canary = "canary-Q7ZX";
 
 async function found(memory: Memory, query: string): Promise<string[]> {

@@ -13,7 +13,7 @@ import { describe, expect, test } from "vitest";
 import { type House, useHouse } from "../support/house.ts";
 import { sessionsFolder } from "../support/notes.ts";
 
-/** A page that was saved from the web, by somebody who knows how recalled notes are framed. */
+/** A page that was saved from the web, whose author knows how recalled notes are framed. */
 const poison = [
   "# Ferry timetable",
   "",
@@ -66,7 +66,7 @@ async function useAgent(
   return { house, memory, run };
 }
 
-/** Reads as a model is told to: from a line with a key to the one with the same key. What is outside is not data. */
+/** Reads as a model should: from a line with a key to the one with the same key. What is outside is not data. */
 function readFrames(text: string): { inside: string[]; outside: string } {
   const inside: string[] = [];
   const outside: string[] = [];

@@ -10,7 +10,7 @@ import { buildSwapLoop, swapStorm } from "../support/swap-storm.ts";
 const built = buildSwapLoop(tempFolder());
 const program = typeof built === "string" ? "" : built.program;
 
-/** A folder of notes that becomes a link to somebody else's notes in the moment before one of them is opened. */
+/** A folder of notes that becomes a link to another agent's notes in the moment before one of them is opened. */
 function useTrap(): House & { arm(): void; isSprung(): boolean } {
   const house = useHouse({ "memory/sub/trap.md": "The puffin is small.\n" });
   const elsewhere = path.join(house.folder, "elsewhere");

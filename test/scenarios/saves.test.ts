@@ -31,7 +31,7 @@ describe("a note whose change the file system does not show", () => {
     const db = new DatabaseSync(indexFile(house));
     db.prepare("UPDATE files SET hash = ? WHERE path = 'memory/a.md'").run("0".repeat(64));
     db.close();
-    // And as if memslot had written that itself: an index that somebody else has changed is made anew.
+    // And as if memslot had written that itself: an index that another program has changed is rebuilt.
     rmSync(`${indexFile(house)}-sum`, { force: true });
 
     const again = await house.open({ memorySearch: { sync: { watch: false } } });

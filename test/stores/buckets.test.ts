@@ -34,7 +34,7 @@ test(
         [`memory/note-${index}.md`]: `# Note ${index}\n\nThe ferry F-${index} leaves from pier ${index % 7}.\n`,
       });
     house.letSettle();
-    // As a real one, whose dimensions nobody knows before its first vector.
+    // As a real one, whose dimensions are unknown before its first vector.
     const embeddings = { ...deterministicEmbeddings({ dimensions: 64 }), dimensions: undefined };
     const settings = inBucket(storage);
     const open = (host: number, memorySearch: Record<string, unknown> = {}): Promise<Memory> =>
@@ -83,7 +83,7 @@ test(
       expect([writes() - before, embeddings.calls().texts - texts], "nothing is written or embedded").toEqual([0, 0]);
     }
 
-    // Another host builds the index anew: the first search reads it, and those after it do not.
+    // Another host rebuilds the index: the first search reads it, and those after it do not.
     const reader = await open(1);
     await find(reader, 5);
     const builder = await open(2);

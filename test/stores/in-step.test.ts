@@ -120,7 +120,7 @@ test("a store that fails and is empty afterwards is asked again, and reports the
       if (!isBroken) return await inner.searchKeyword(query);
       isBroken = false;
       await inner.removeFiles(await inner.listFiles());
-      throw new Error("a file of it is missing; it is begun anew");
+      throw new Error("a file of it is missing; it is recreated");
     },
   }));
   isBroken = true;
@@ -153,7 +153,7 @@ test("vectors that are there before a space is used for this store are given to 
   expect((await inner.searchVector(query)).rows[0]?.score).toBeCloseTo(1, 5);
 });
 
-test("a ledger that was recreated while it was open is told again which vectors the store is to have", async () => {
+test("a ledger that was recreated while it was open gets the pending vectors of the store again", async () => {
   const ledger = await openLedger({ store: "memory-test", path: join(tempFolder(), "x.sqlite"), cacheMaxEntries: 10 });
   let remade = 0;
   const pending: string[] = [];

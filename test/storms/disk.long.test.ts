@@ -25,7 +25,7 @@ const runs = [
 ];
 type Run = (typeof runs)[number];
 
-/** What the disk does, and how that is told. */
+/** What the disk does, and how that is reported. */
 const disks = [
   { disk: "a full disk", how: "ENOSPC", on: needsSpace, words: /full|no space/iu },
   { disk: "a disk that cannot be written", how: "EIO", on: ["write", "sync", "truncate"], words: /I\/O|disk/iu },
@@ -48,7 +48,7 @@ beforeAll(async () => {
   resultOf(await memory.sync());
   resultOf(await memory.close());
   for (let index = 0; index < 20; index++) {
-    changed.write({ [noteName(index)]: twoPartNote(index, `anew${index}`) });
+    changed.write({ [noteName(index)]: twoPartNote(index, `again${index}`) });
     changed.remove(noteName(100 + index));
   }
   changed.letSettle();
@@ -124,7 +124,7 @@ describe.skipIf(library === "")(`the index${unless}`, { timeout: 120_000 }, () =
 
           rmSync(bad);
           expect(resultOf(await memory.sync({ force: run.force }))).toMatchObject({ failed: [] });
-          expect(resultOf(await memory.search("anew7")).results[0]).toMatchObject({ path: noteName(7) });
+          expect(resultOf(await memory.search("again7")).results[0]).toMatchObject({ path: noteName(7) });
           expect(resultOf(await memory.check())).toMatchObject({ ok: true });
           resultOf(await memory.close());
           const index = indexFile(house);
@@ -149,7 +149,7 @@ describe.skipIf(library === "")(`the index${unless}`, { timeout: 120_000 }, () =
     writeFileSync(faulty.bad, "");
     expect(resultOf(await faulty.memory.sync())).toMatchObject({ failed: [] });
     expect(faulty.memory.notices).toEqual([expect.stringMatching(/main\.sqlite does not fit on its disk/u)]);
-    expect(resultOf(await faulty.memory.search("anew7")).results[0]).toMatchObject({ path: noteName(7) });
+    expect(resultOf(await faulty.memory.search("again7")).results[0]).toMatchObject({ path: noteName(7) });
     resultOf(await faulty.memory.close());
     expect(readdirSync(house.indexFolder)).toEqual([]);
   });
@@ -168,7 +168,7 @@ describe.skipIf(library === "")(`the index${unless}`, { timeout: 120_000 }, () =
     resultOf(await faulty.memory.open());
     expect(faulty.memory.notices).toEqual([expect.stringContaining("main.sqlite")]);
     expect(faulty.memory.notices[0]).toMatch(/I\/O/iu);
-    expect(resultOf(await faulty.memory.search("anew7")).results[0]).toMatchObject({ path: noteName(7) });
+    expect(resultOf(await faulty.memory.search("again7")).results[0]).toMatchObject({ path: noteName(7) });
     resultOf(await faulty.memory.close());
     expect(contentOf(indexFile(house))).toEqual(content);
     expect(strayFiles(indexFile(house))).toEqual([]);

@@ -43,7 +43,7 @@ test(`what was saved before the call of a sync is found when it has ended, with 
   expect(lost).toEqual([]);
 });
 
-/** Saves what it is told, in one of several ways, and says so at once. */
+/** Saves each message, in one of several ways, and confirms it at once. */
 const saves = data.saver.join("\n");
 const ways = ["in place", "by rename", "with an old time"];
 
@@ -102,7 +102,7 @@ test.each(places.filter(([, base]) => existsSync(base)))(
       const word = `word${String(round).padStart(6, "0")}`;
       const how = ways[round % ways.length] ?? "in place";
       await save(`memory/n${round % 50}.md`, `the ${word}\n`, how);
-      // Events that wait for a loop that is busy are told all the same.
+      // Events that wait for a busy loop are reported all the same.
       for (const untilMs = performance.now() + (round % 7 === 0 ? 5 : 0); performance.now() < untilMs;);
       const found = await finds(memory, word);
       expect(found, `round ${round}, saved ${how}`).not.toBe(false);

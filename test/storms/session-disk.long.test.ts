@@ -54,7 +54,7 @@ async function expectSafe({ stateDir, sessionsDir, told }: Talk): Promise<string
   const sessions = await openSessions({ stateDir, agentId: "main", notify: (line) => notices.push(line) });
   onTestFinished(() => sessions.close());
   const session = await sessions.open(key);
-  // Whoever goes on ends the last line.
+  // The next process ends the last line.
   const transcripts = readdirSync(sessionsDir).filter((name) => name.endsWith(".jsonl"));
   const all = new Map(transcripts.map((name) => [name, idsIn(path.join(sessionsDir, name))]));
   for (const [name, { ids, broken }] of all) {
@@ -63,7 +63,7 @@ async function expectSafe({ stateDir, sessionsDir, told }: Talk): Promise<string
     expect(ids).toEqual(ids.toSorted((a, b) => Number(a.slice(1)) - Number(b.slice(1))));
     const said = told.flatMap((line) => (line.startsWith(`said ${name.slice(0, -6)} `) ? line.split(" ")[2] : []));
     expect(ids.slice(0, said.length)).toEqual(said);
-    // Being killed may leave one that nobody was told of.
+    // A kill may leave one that was not reported.
     expect(ids.length - said.length).toBeLessThanOrEqual(1);
   }
   const current = all.get(path.basename(session.file))?.ids ?? [];

@@ -73,7 +73,7 @@ const secret = "zanzibar divorce planetarium heronry invoice-4711 病院 diagnos
 const [commonWords, secretWords] = [common.split(" "), secret.split(" ")];
 const beginnings: readonly string[] = ["plan", "zanz", "hero", "inv", "上", "diag"];
 
-/** One backend in which what a group is told is compared: with the private notes, and without. */
+/** One backend whose answers to a group are compared: with the private notes, and without. */
 interface Subject {
   settings: Readonly<Record<string, unknown>>;
   /** Makes the provider of one house. Absent: words alone. */

@@ -15,9 +15,9 @@ import { type House, createHouse } from "./house.ts";
 /** One thing that a user says, as a person says it, with what it can be known by afterwards. */
 interface Fact {
   readonly said: string;
-  /** Stands in nothing else that is said: a name or a number. */
+  /** A name or a number that is in no other fact. */
   readonly mark: string;
-  /** What somebody asks who wants to know it again. */
+  /** A question about it. */
   readonly question: string;
   /** The fact as a note, in several wordings. */
   readonly notes: readonly string[];
@@ -155,7 +155,7 @@ interface StormCount {
 }
 
 const sessionKey = "agent:main:main";
-/** How many facts are said between two compactions. */
+/** Facts between two compactions. */
 const everyFacts = 6;
 /** Later starts of the host, at each of which the journal is tried again. */
 const restarts = 3;
@@ -216,7 +216,7 @@ async function talk(house: House, facts: readonly Fact[], model: string): Promis
   }
 }
 
-/** What an assistant says that nobody has to know again. */
+/** Words of an assistant without a fact. */
 function filler(index: number): string {
   const lines = ["That sounds good to me.", "Let me know when there is more to do.", "I will look at the list again."];
   return Array.from({ length: 12 }, (_, line) => lines[(index + line) % lines.length]).join(" ");
@@ -241,7 +241,7 @@ async function countOf(house: House, memory: Memory, session: Session, facts: re
   };
 }
 
-/** As somebody in the owner's session would: by a question, and by opening what it names. */
+/** In the owner's session: by a question, and by reading the place that it names. */
 async function isFound(memory: Memory, { question, mark }: Fact): Promise<boolean> {
   const results = await memory.search(question, { maxResults: 6, sessionKey });
   for (const { path: relPath, startLine, endLine, snippet } of results) {

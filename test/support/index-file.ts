@@ -21,7 +21,7 @@ function withCopy<Result>(index: string, look: (db: DatabaseSync) => Result): Re
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-copy-"));
   try {
     const copy = path.join(folder, "copy.sqlite");
-    // The shared memory of the log is made anew from the log.
+    // SQLite makes the shared memory again from the log.
     for (const ending of ["", "-wal", "-journal"])
       if (existsSync(index + ending)) cpSync(index + ending, copy + ending);
     const db = new DatabaseSync(copy);

@@ -67,7 +67,7 @@ const changes: readonly (readonly [string, (house: House, random: Random) => str
   ["say in", say],
   ["say in", say],
   [
-    "begin anew",
+    "begin again",
     (house, random) => {
       const file = path.join(sessionsFolder(house), random.pick(sessions));
       writeFileSync(file, message(random));

@@ -26,7 +26,7 @@ async function pack(folder: string, target: string): Promise<PackedPackage> {
   return readPackedPackage(path.resolve(target, filename));
 }
 
-/** What stands in a packed package's package.json, as far as it is looked at here. */
+/** The fields of a packed package.json that are checked here. */
 interface PackedManifest {
   name: string;
   version: string;
@@ -130,7 +130,7 @@ function importsOf(text: string): string[] {
   return importForms.flatMap((form) => [...text.matchAll(form)].map(([, specifier = ""]) => specifier));
 }
 
-/** The types that whoever imports the package meets: those of its entries, and what these import of each other. */
+/** The types of the entries of a package, and those that these import. */
 function typesFor(files: ReadonlyMap<string, string>, exports: unknown): string[] {
   const met = new Set(JSON.stringify(exports ?? {}).match(/dist\/[^"]+\.d\.ts/g) ?? []);
   for (const file of met)

@@ -74,8 +74,8 @@ export interface RemoteMemory {
 }
 
 /**
- * Starts it. `limits` go before the process, as `ulimit -n 40`; `env` is added to that of this process. Whoever starts
- * it ends it: `close`, which lets it end by itself, or `kill`.
+ * Starts it. `limits` go before the process, as `ulimit -n 40`; `env` is added to that of this process. The caller
+ * ends it: `close`, which lets it end by itself, or `kill`.
  */
 export function startMemory(
   options: MemoryProcessOptions,

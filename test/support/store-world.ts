@@ -86,7 +86,7 @@ export interface Host {
   restart(): Promise<void>;
   /** Brings the index up to date with the disk, vectors included, as the sync of a memory does. */
   sync(disk: Disk): Promise<void>;
-  /** Makes all of it anew beside the one that answers. */
+  /** Builds all of it again beside the one that answers. */
   rebuild(disk: Disk): Promise<void>;
   /** How often each text was embedded by this host. */
   embedded: ReadonlyMap<string, number>;

@@ -9,7 +9,7 @@ import { type PackedPackage, packumentOf } from "./packing.ts";
 import { root } from "./repository.ts";
 import { type CommandRun, plainEnvironment, run, tryCommand } from "./run-command.ts";
 
-/** Somebody with an empty folder, a home folder without caches, and a package manager with its default settings. */
+/** A user with an empty folder, a home folder without caches, and a package manager with its default settings. */
 export interface Stranger {
   readonly project: string;
   readonly home: string;
@@ -37,7 +37,7 @@ export function createStranger(options: {
     HOME: home,
     USERPROFILE: home,
     LOCALAPPDATA: path.join(home, "AppData", "Local"),
-    // The same key as a person's CI: nobody is there to be asked.
+    // As in a CI: no package manager asks a question.
     CI: "true",
   };
   const where = { cwd: project, env };
@@ -174,7 +174,7 @@ const answerTimeoutMs = 60_000;
 
 /**
  * The registry that npm is set up to use on this machine. What it answers is kept in `cacheFolder`: a tarball is asked
- * for once, the list of a package's versions again each time, and the kept one serves when nobody answers.
+ * for once, the list of a package's versions again each time, and the kept one serves if the registry does not answer.
  */
 async function createUpstream(cacheFolder: string): Promise<Upstream> {
   const setting = (name: string): string =>

@@ -26,7 +26,7 @@ const wordsApart = 6;
 const shown = "c.id, c.path, c.start_line, c.end_line, c.text, c.source";
 
 /**
- * The SQL of OpenClaw as far as its shape is known, written anew for this: `A` is what it did up to 2026.7, and does still
+ * The SQL of OpenClaw as far as its shape is known, written for this bench: `A` is what it did up to 2026.7, and does still
  * where the other one finds too few; `A2` is what 2026.9.6 does first.
  */
 export const openclawEngines: readonly ScaleEngine[] = [

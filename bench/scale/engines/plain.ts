@@ -4,7 +4,7 @@ import { load } from "sqlite-vec";
 import type { ScaleEngine } from "../engine.ts";
 import { dimensions, type SyntheticChunk } from "../synthetic.ts";
 
-/** What somebody writes in an afternoon: one table of sqlite-vec, one of FTS5, and the texts. */
+/** What a programmer writes in an afternoon: one table of sqlite-vec, one of FTS5, and the texts. */
 export const plain: ScaleEngine = {
   name: "sqlite-vec",
   about: "one `vec0` table of float32 by cosine, one FTS5 table, the texts, and nothing else",

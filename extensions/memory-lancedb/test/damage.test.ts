@@ -174,7 +174,7 @@ test("an index that was repaired once is kept if the process that repaired it is
   expect(await after.listFiles()).toHaveLength(6);
 });
 
-test("an index of an earlier release is rebuilt, and the user is told", async () => {
+test("an index of an earlier release is rebuilt, and a notice reports it", async () => {
   const stateDir = tempFolder();
   const earlier = await connect(indexFolder(stateDir));
   for (const name of ["v1_files_1", "v1_vectors_0123456789abcdef"]) await earlier.createTable(name, [{ id: 1 }]);

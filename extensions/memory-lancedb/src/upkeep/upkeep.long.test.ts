@@ -40,7 +40,7 @@ test("three hundred edits of one note leave three times a fresh index at most, a
   await first.close();
 
   const stateDir = tempFolder();
-  // Old versions are kept for nobody, so that minutes need not pass.
+  // Old versions are not kept, so that minutes need not pass.
   const store = await open(stateDir, { tidying: { keepVersionsMs: 0, afterWrites: 60 } });
   await fill(store);
   for (let time = 0; time < 300; time++) await edit(store, time);
@@ -118,7 +118,7 @@ test("from some thousand vectors on an index answers, with what comparing all of
   // Vectors in all directions are the hardest there are: those of a model lie in groups.
   expect(found / (25 * 20)).toBeGreaterThan(0.99);
 
-  const edited = [fileOf("new.md", ["brand new"]), fileOf("most/1.md", ["text 50 anew"])];
+  const edited = [fileOf("new.md", ["brand new"]), fileOf("most/1.md", ["text 50 again"])];
   await store.replaceFiles(edited);
   await embed(store, space, edited);
   expect(await near(store, space, "brand new", 1)).toEqual(["brand new"]);

@@ -7,7 +7,7 @@ export interface ChatRequest {
   headers: IncomingHttpHeaders;
   /** The parsed JSON of a chat-completions call; a call of Gemini has other fields. */
   body: ChatBody;
-  /** Settles when the connection is over, whoever ended it. */
+  /** Settles when the connection has ended, on either side. */
   closed: Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface FakeChatServer {
   close(): Promise<void>;
 }
 
-/** A small server on this machine that plays a language model as far as it is told to. It has no embedding model. */
+/** A server on this machine with a script as its language model. It has no embedding model. */
 export async function startFakeChatServer(
   reply: (request: ChatRequest, index: number) => ChatReply | Promise<ChatReply>,
 ): Promise<FakeChatServer> {

@@ -73,7 +73,7 @@ export async function startObjectStorage(options: ObjectStorageOptions = {}): Pr
     response.end(method === "HEAD" ? undefined : given.body);
   }
 
-  // A client that leaves in mid-request, or a server that is closing: nobody waits for the answer.
+  // A client that leaves in mid-request, or a server that is closing: no client waits for the answer.
   const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()));
   // Longer than any test: a client must not meet a connection that is being closed.
   server.keepAliveTimeout = 65_000;

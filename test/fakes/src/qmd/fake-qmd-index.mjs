@@ -62,7 +62,7 @@ export function saveIndex(path, index) {
   }
 }
 
-/** Reads a collection anew: `new`, `updated`, `unchanged` and `removed` counted. */
+/** Reads a collection again: `new`, `updated`, `unchanged` and `removed` counted. */
 export function updateCollection(index, collection) {
   const counts = { new: 0, updated: 0, unchanged: 0, removed: 0 };
   const found = new Set();
@@ -148,7 +148,7 @@ export function rowOf(document, rank, query) {
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
-  // By the letters as they are: another form of a word is not found and the first line is told.
+  // By the letters as they are: another form of a word is not found, and the first line is returned.
   const counts = lines.map((line) => words.filter((word) => line.toLowerCase().includes(word)).length);
   const best = Math.max(0, counts.indexOf(Math.max(...counts)));
   const from = Math.max(0, best - 1);

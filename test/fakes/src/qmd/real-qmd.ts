@@ -18,7 +18,7 @@ const fiveMinutes = 300_000;
 
 /**
  * The real qmd 2.8.3, installed once into `.tools` and kept for the next run: without its models and the program that
- * runs them, which are hundreds of megabytes. Whoever comes while another test installs it waits. Never throws: tests
+ * runs them, which are hundreds of megabytes. A test waits while another one installs it. Never throws: tests
  * that want it skip with the reason.
  */
 export async function realQmd(): Promise<RealQmd> {
