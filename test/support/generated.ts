@@ -7,7 +7,7 @@ import { configReference } from "@memslot/core/host";
 import wabt from "wabt";
 import { agentPages, clientIdsFile, withAgentLists } from "./agent-lists.ts";
 import { apiReport, reportedPlaces } from "./api-report.ts";
-import { extensions, root } from "./repository.ts";
+import { extensions, manifestAt, root } from "./repository.ts";
 import { plainEnvironment, tryCommand } from "./run-command.ts";
 import data from "../data/examples.json" with { type: "json" };
 
@@ -164,12 +164,14 @@ function withOfferedPeers(text: string): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
 }
 
-/** The manifest of an extension with the schema of its options as the plugin itself has it. */
-async function withOwnSchema(text: string, place: string): Promise<string> {
+/** The manifest of an extension with the schema of its options as the plugin itself has it; a new one is made of what is known. */
+async function pluginManifest(text: string, place: string): Promise<string> {
   const entry = pathToFileURL(path.join(root, place, "src/index.ts")).href;
   const { default: plugin } = (await import(entry)) as { default: AnyPlugin };
-  const manifest = JSON.parse(text) as Record<string, unknown>;
-  return `${JSON.stringify({ ...manifest, configSchema: plugin.configSchema }, undefined, 2)}\n`;
+  const { id, kind, configSchema } = plugin;
+  const known = { id, kind, name: path.basename(place), description: manifestAt(place).description };
+  const written = JSON.parse(text === "" ? "{}" : text) as Record<string, unknown>;
+  return `${JSON.stringify({ ...known, ...written, configSchema }, undefined, 2)}\n`;
 }
 
 const source = "extensions/memory-core/src/vectors/kernel/kernel.wat";
@@ -229,7 +231,7 @@ export const generatedFiles: Readonly<Record<string, Make>> = {
   "packages/indexing/src/text/languages/stemmer-modules.ts": () => languageTable("stemmers"),
   ...made(Object.keys(agentPages), (page) => [page, (text) => withAgentLists(page, text)]),
   ...made(reportedPlaces, (place) => [`${place}/api.md`, () => apiReport(place)]),
-  ...made(extensions, ({ place }) => [`${place}/memslot.plugin.json`, (text) => withOwnSchema(text, place)]),
+  ...made(extensions, ({ place }) => [`${place}/memslot.plugin.json`, (text) => pluginManifest(text, place)]),
 };
 
 function made<T>(items: readonly T[], of: (item: T) => [name: string, make: Make]): Record<string, Make> {

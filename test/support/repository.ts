@@ -8,14 +8,15 @@ export const publishedPlaces: readonly string[] = ["packages", "extensions", "ap
   .flatMap((group) => readdirSync(path.join(root, group)).map((name) => `${group}/${name}`))
   .filter((place) => existsSync(path.join(root, place, "package.json")) && !manifestAt(place).private);
 
-/** Every backend and provider that is kept here. One without a manifest of memslot is a plugin of another host. */
+/** Every backend, provider and reranker that is kept here, by its name: others in `extensions` are plugins of another host. */
 export const extensions: readonly { place: string; name: string }[] = publishedPlaces
-  .filter((place) => place.startsWith("extensions/") && existsSync(path.join(root, place, "memslot.plugin.json")))
+  .filter((place) => /^extensions\/(?:memory|embeddings|rerank)-/u.test(place))
   .map((place) => ({ place, name: manifestAt(place).name }));
 
 /** The package.json in the repository. */
 export function manifestAt(place: string): {
   name: string;
+  description: string;
   private?: boolean;
   exports: unknown;
   imports?: Readonly<Record<string, unknown>>;

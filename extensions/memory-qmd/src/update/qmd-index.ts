@@ -187,7 +187,7 @@ export const models = {
 const emptyPattern = ".nothing/none.md";
 
 /** Writes `index.yml` if it differs or `force`. Its number increases because qmd ignores an unchanged file. */
-export function writeIndexYaml(
+function writeIndexYaml(
   folder: string,
   collections: readonly Pick<Collection, "name" | "root" | "pattern" | "ignore">[],
   force: boolean,
