@@ -66,3 +66,8 @@ export class SerialQueue {
     }
   }
 }
+
+/** Shows a notice as a warning of the process: the default without a `notify` function. */
+export function warn(line: string): void {
+  process.emitWarning(line, "MemslotWarning");
+}

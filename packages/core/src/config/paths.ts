@@ -75,9 +75,13 @@ export function canonicalPath(path: string, links = 0): string | undefined {
 /** Whether a path is a folder or is in it, links followed. A path that cannot be followed is outside. */
 export function isInside(path: string, folder: string): boolean {
   const [inner, outer] = [canonicalPath(path), canonicalPath(folder)];
-  if (inner === undefined || outer === undefined) return false;
-  const way = relative(outer, inner);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+  return inner !== undefined && outer !== undefined && isBelow(inner, outer);
+}
+
+/** Whether an absolute path is a folder or is in it, by its text alone. */
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 function linkTarget(path: string): string | undefined {

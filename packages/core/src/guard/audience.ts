@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { show } from "./checks.ts";
-import { canonicalPath } from "../config/paths.ts";
+import { canonicalPath, isBelow } from "../config/paths.ts";
 import { type MemorySearchSettings, clientOfPath } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { SessionAudience } from "../contract/search.ts";
@@ -147,11 +147,6 @@ function pathOf(entry: MemorySearchSettings["extraPaths"][number]): string {
 function isInOneOf(file: string, folders: readonly string[], workspaceDir: string): boolean {
   const known = folders.map((folder) => resolve(workspaceDir, folder));
   return known.some((root) => isBelow(file, root) || isBelow(file, canonicalPath(root) ?? root));
-}
-
-function isBelow(file: string, folder: string): boolean {
-  const way = relative(folder, file);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 const isMarkdownName = /\.(?:md|markdown|mdx)$/i;

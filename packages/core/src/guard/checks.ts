@@ -1,3 +1,4 @@
+import { quoteText } from "../config/names.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError } from "../contract/errors.ts";
 import type { Reranker } from "../contract/reranker.ts";
@@ -107,8 +108,7 @@ export function invalid(name: string, wanted: string, given: unknown): MemoryErr
 
 /** A short one-line form of a value for messages. */
 export function show(value: unknown): string {
-  if (typeof value === "string")
-    return JSON.stringify(value.length > 80 ? `${value.slice(0, 80).toWellFormed()}…` : value);
+  if (typeof value === "string") return quoteText(value);
   if (typeof value === "function") return "a function";
   if (typeof value === "symbol" || typeof value === "bigint") return `a ${typeof value}`;
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";

@@ -1,4 +1,4 @@
-import pLimit from "p-limit";
+import { SerialQueue } from "../run-control.ts";
 import type { CheckedSync } from "./arguments.ts";
 import { type Extend, type Lifecycle, abortErrorOf, withDeadline } from "./deadline.ts";
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
@@ -23,7 +23,7 @@ export class SingleSync {
   readonly #idleMs: number;
   readonly #sync: (params: ManagerSyncParams) => Promise<SyncReport | undefined>;
   #runs: readonly Run[] = [];
-  readonly #turns = pLimit(1);
+  readonly #turns = new SerialQueue();
   readonly #clocks = new Set<Extend>();
   #lastProgress: SyncProgress | undefined;
 
@@ -56,7 +56,7 @@ export class SingleSync {
     const outcome = this.#lifecycle.run(limits, async (signal, extend) => {
       this.#clocks.add(extend);
       try {
-        return await this.#turns(async () => {
+        return await this.#turns.run(async () => {
           signal.throwIfAborted();
           run.started = true;
           this.#lastProgress = undefined;

@@ -20,6 +20,7 @@ import {
   findPlugin,
   loadPlugin,
   pluginContext,
+  quoted,
   tryToOpen,
 } from "./open-plugin.ts";
 
@@ -109,7 +110,7 @@ export async function chooseEmbeddings(
     if (missing !== undefined) return { reason: missing };
     const usable = plugins.known.filter((found) => forbiddenBy(found, config.plugins) === undefined);
     const others = idsOf("embedding", usable).filter((id) => !wellKnownProviders.includes(id));
-    const here = others.length === 0 ? "" : `; found: ${others.map((id) => `"${id}"`).join(", ")}`;
+    const here = others.length === 0 ? "" : `; found: ${quoted(others)}`;
     return {
       reason: `no embedding provider is set up: keyword search only. To search by meaning too, run \`memslot embeddings on\` for a model on this machine, or set OPENAI_API_KEY or GEMINI_API_KEY, or ${providerKey} to "local" or the id of an embedding plugin${here}`,
     };

@@ -1,5 +1,5 @@
 import { withDeadline } from "../guard/deadline.ts";
-import { SerialQueue } from "../run-control.ts";
+import { SerialQueue, warn } from "../run-control.ts";
 import {
   abortSignal,
   between,
@@ -192,8 +192,4 @@ function checkPool(options: MemoryPoolOptions): Settled {
   const max = optional(whole(1, 1_000_000), 100);
   const numbers = { max, idleMs: optional(milliseconds, 60_000), waitMs: optional(milliseconds, 30_000) };
   return { open, notify, ...readFields(numbers, options) };
-}
-
-function warn(line: string): void {
-  process.emitWarning(line, "MemslotWarning");
 }

@@ -24,6 +24,7 @@ import {
   required,
 } from "../guard/checks.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
+import { warn } from "../run-control.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import {
@@ -194,10 +195,6 @@ const optionFields = {
 
 function isModule(host: unknown): boolean {
   return typeof host === "string" && (host.startsWith("file:") || isAbsolute(host));
-}
-
-function warn(line: string): void {
-  process.emitWarning(line, "MemslotWarning");
 }
 
 /** The configuration, with the workspace that replaces the configured one. */

@@ -16,7 +16,7 @@ import { pluginOptions } from "../plugins/plugin-options.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 
 const nouns: Readonly<Record<PluginKind, string>> = {
-  memory: "memory",
+  memory: "memory plugin",
   embedding: "embedding provider",
   rerank: "reranker",
 };
@@ -24,6 +24,8 @@ const nouns: Readonly<Record<PluginKind, string>> = {
 interface Wanted {
   key: string;
   value: string;
+  /** The plugin that a word stands for; default: `value`. */
+  id?: string;
   kind: PluginKind;
   names: readonly string[];
   /** Names that have a meaning without their plugin. */
@@ -33,22 +35,27 @@ interface Wanted {
 
 /** Finds a plugin by id or package name; undefined if a known one is not installed. Throws `CONFIG`. */
 export function findPlugin(
-  { key, value, kind, names, wellKnown = [], remark = "" }: Wanted,
+  { key, value, id = value, kind, names, wellKnown = [], remark = "" }: Wanted,
   { known, broken, missing }: FoundPlugins,
   config: PluginsConfig,
 ): FoundPlugin | undefined {
-  const found = pluginNamed(value, known);
-  const unusable = found ? undefined : pluginNamed(value, broken);
+  const found = pluginNamed(id, known);
+  const unusable = found ? undefined : pluginNamed(id, broken);
   if (unusable) throw unusable.error;
-  if (!found && (wellKnown.includes(value) || pluginNamed(value, missing)?.kind === kind)) return undefined;
+  if (!found && (wellKnown.includes(id) || pluginNamed(id, missing)?.kind === kind)) return undefined;
+  const written = `${key} is "${value}"${id === value ? "" : `, which is "${id}"`}`;
   if (found?.kind !== kind) {
-    const list = names.map((name) => `"${name}"`).join(", ");
-    const problem = `${key} is "${value}", which is no ${nouns[kind]}.${didYouMean(value, names)} Known: ${list}.`;
+    const problem = `${written}, which is no ${nouns[kind]}.${didYouMean(id, names)} Known: ${quoted(names)}.`;
     throw new MemoryError("CONFIG", `${problem}${remark}`);
   }
   const forbidden = forbiddenBy(found, config);
   if (forbidden === undefined) return found;
-  throw new MemoryError("CONFIG", `${key} is "${value}", but ${forbidden}; change one of the two`);
+  throw new MemoryError("CONFIG", `${written}, but ${forbidden}; change one of the two`);
+}
+
+/** Names in quotes, as a list for a message. */
+export function quoted(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(", ");
 }
 
 export function addition(name: string, { missing }: FoundPlugins): string {

@@ -10,6 +10,7 @@ import {
   idsOf,
   pluginNamed,
 } from "../plugins/known-plugins.ts";
+import { addition, findPlugin, quoted } from "./open-plugin.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 
@@ -101,10 +102,10 @@ function slotWords(plugins: PluginsConfig, wanted: string): string {
 }
 
 function listOf(known: readonly SlotCandidate[]): string {
-  const ids = idsOf("memory", known).map((id) => `"${id}"`);
+  const ids = idsOf("memory", known);
   return ids.length === 0
     ? "No memory plugin is known."
-    : `Known memory plugins: ${ids.join(", ")}; "none" turns memory off.`;
+    : `Known memory plugins: ${quoted(ids)}; "none" turns memory off.`;
 }
 
 export interface ChosenFallback {
@@ -114,8 +115,6 @@ export interface ChosenFallback {
 }
 
 export const fallbackWords: readonly string[] = ["builtin", "keyword", "none"];
-
-type Wanted = NonNullable<ReturnType<typeof wantedFallback>>;
 
 /** Resolves the fallback from the configuration or the plugin. Throws `CONFIG` if a configured one is unusable. */
 export async function chooseFallback(input: {
@@ -128,8 +127,19 @@ export async function chooseFallback(input: {
   const wanted = wantedFallback(primary.id, config.plugins, input.options);
   if (wanted === undefined) return {};
   try {
-    const found = findFallback(wanted, primary, plugins, config.plugins);
     const { value, key } = wanted;
+    const id = fallbackWords.includes(value) ? defaultMemoryPlugin : value;
+    const others = idsOf("memory", plugins.known).filter((name) => name !== primary.id);
+    const words = others.includes(defaultMemoryPlugin) ? fallbackWords : ["none"];
+    const names = [...new Set([...words, ...others])];
+    const found = findPlugin({ key, value, id, kind: "memory", names }, plugins, config.plugins);
+    if (found === undefined)
+      throw new MemoryError("CONFIG", `${key} is "${value}", which is not installed; ${addition(id, plugins)}`);
+    if (found === primary)
+      throw new MemoryError(
+        "CONFIG",
+        `${key} is "${value}", the plugin in the slot itself; write one of ${quoted(names)}`,
+      );
     const keywordOnly = value === "keyword" ? `${key} is "keyword": "${found.id}" finds words only` : undefined;
     return { fallback: { found, options: await pluginOptions(found, config.plugins), keywordOnly } };
   } catch (error) {
@@ -149,37 +159,4 @@ function wantedFallback(id: string, { entries }: PluginsConfig, options: Readonl
   if (entry?.fallback !== undefined) return { value, key: `plugins.entries.${id}.fallback`, isDefault: false };
   const key = id === "memory-qmd" ? "memory.qmd.fallback" : `plugins.entries.${id}.config.fallback`;
   return { value, key, isDefault: entry?.config["fallback"] === undefined };
-}
-
-function findFallback(
-  { value, key }: Wanted,
-  primary: FoundPlugin,
-  { known, broken, missing }: FoundPlugins,
-  plugins: PluginsConfig,
-): FoundPlugin {
-  const name = fallbackWords.includes(value) ? defaultMemoryPlugin : value;
-  const says = `${key} is "${value}"${name === value ? "" : `, which is "${name}"`}`;
-  const found = pluginNamed(name, known);
-  if (!found) {
-    const offered = pluginNamed(name, missing);
-    const why =
-      offered?.kind === "memory"
-        ? `which is not installed; ${howToAdd(offered)}`
-        : `and no memory plugin with this id was found.${didYouMean(name, [...idsOf("memory", known), ...fallbackWords])} ${possible(primary, known, "Write")}`;
-    throw pluginNamed(name, broken)?.error ?? new MemoryError("CONFIG", `${says}, ${why}`);
-  }
-  if (found.kind !== "memory")
-    throw new MemoryError("CONFIG", `${says}, an ${found.kind} plugin; ${possible(primary, known)}`);
-  if (found === primary)
-    throw new MemoryError("CONFIG", `${says}, the plugin that is in the slot itself; ${possible(primary, known)}`);
-  const forbidden = forbiddenBy(found, plugins);
-  if (forbidden !== undefined) throw new MemoryError("CONFIG", `${says}, but ${forbidden}; change one of the two`);
-  return found;
-}
-
-function possible(primary: FoundPlugin, known: readonly FoundPlugin[], write = "write"): string {
-  const all = idsOf("memory", known);
-  const words = all.includes(defaultMemoryPlugin) && primary.id !== defaultMemoryPlugin ? fallbackWords : [];
-  const ids = all.filter((id) => id !== primary.id && (words.length === 0 || id !== defaultMemoryPlugin));
-  return `${write} one of ${[...new Set([...words, ...ids, "none"])].map((id) => `"${id}"`).join(", ")}`;
 }

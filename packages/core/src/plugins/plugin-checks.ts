@@ -1,8 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isObject } from "../config/deep.ts";
+import { isBelow } from "../config/paths.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type AnyPlugin, type PluginKind, type PluginManifest, CONTRACT, memoryFeatures } from "../contract/plugin.ts";
 import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/checks.ts";
@@ -143,8 +144,7 @@ function entryFile(folder: string, packageJson: Readonly<Record<string, unknown>
   const target = targetOf(mainExport(exported));
   if (target === undefined) throw new Error('"exports" in package.json has no main entry that can be imported');
   const file = join(folder, target);
-  const inside = relative(folder, file);
-  if (!target.startsWith("./") || inside.split(sep)[0] === ".." || isAbsolute(inside))
+  if (!target.startsWith("./") || !isBelow(file, folder))
     throw new Error(`"exports" in package.json leads out of the package: ${target}`);
   return file;
 }
