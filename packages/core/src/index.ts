@@ -39,7 +39,7 @@ export {
   parseConfig,
 } from "./config/load-config.ts";
 export { type MemoryDeadlines, usualDeadlines, withDeadline } from "./guard/deadline.ts";
-export type { CreateMemoryOptions } from "./guard/client.ts";
+export type { CreateMemoryOptions } from "./guard/guarded-client.ts";
 export { createMemory } from "./guard/guard.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type MemoryPool, type MemoryPoolOptions, createMemoryPool } from "./open/memory-pool.ts";

@@ -13,7 +13,7 @@ import {
 import { passMemoryCalls } from "@memslot/core/host";
 import { type CallRow, type CallRows, type MemoryCallName, indexCalls } from "../src/guard/calls.ts";
 import { optional, text } from "../src/guard/checks.ts";
-import { createHandle } from "../src/open/instances.ts";
+import { createHandle } from "../src/open/shared-instances.ts";
 import { fakeManager, guarded, hang, rejected, settings } from "./support/fakes.ts";
 
 /** A call that memslot does not have. */

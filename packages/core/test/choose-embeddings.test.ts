@@ -316,14 +316,6 @@ describe("fallback", () => {
     expect(choice).toMatchObject(degraded);
     expect(choice.reason).toMatch(/no OpenAI key.*no Gemini key/s);
   });
-
-  test("that is unknown is a CONFIG error that lists the known ids without auto", async () => {
-    const plugins = [made("openai"), made("gemini")];
-    const error = String(await rejected(choose({ provider: "openai", fallback: "gemni" }, plugins)));
-    expect(error).toContain('agents.defaults.memorySearch.fallback is "gemni"');
-    expect(error).toContain('Did you mean "gemini"?');
-    expect(error).not.toContain('"auto"');
-  });
 });
 
 test("another model of the same provider is opened with the same settings and closed with the rest, or UNAVAILABLE", async () => {

@@ -80,11 +80,6 @@ describe("agents", () => {
     expect(await refusal(config)).toContain(`the given configuration: `);
   });
 
-  test("may share a path of the index where only one is listed", () => {
-    const { path } = parse(withKey(`${defaults}.store.path`, "x.sqlite")).agent("any").memorySearch.store;
-    expect(path).toBe("/base/x.sqlite");
-  });
-
   test("cannot be asked for by a blank or impossible id", async () => {
     const config = parse({});
     for (const id of ["", "  ", ".", "..", "a/b", "a\\b", "a b", "é", "a".repeat(65)])
@@ -132,19 +127,6 @@ describe("unknown keys", () => {
     const { notices } = parse(content);
     expect(notices).toHaveLength(1);
     expect(notices[0]?.length).toBeLessThan(400);
-  });
-
-  test("and long names are cut in errors and descriptions, and are names of their own", async () => {
-    const withEntries = (entries: object): unknown => ({ plugins: { entries } });
-    expect((await refusal(withEntries({ [long]: { enabled: "yes" } }))).length).toBeLessThan(400);
-    const keys = parse(withEntries({ [long]: { enabled: true } }))
-      .describe()
-      .map(({ key }) => key);
-    expect(JSON.stringify(keys).length).toBeLessThan(20_000);
-    const names = [`${long}a`, `${long}b`, `${long} a`, `${long} b`];
-    const config = parse(withEntries(Object.fromEntries(names.map((name, index) => [name, { fallback: `${index}` }]))));
-    expect(config.notices).toEqual([]);
-    expect(Object.values(config.plugins.entries).map(({ fallback }) => fallback)).toEqual(["0", "1", "2", "3"]);
   });
 });
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { ConfigEntry } from "../src/index.ts";
-import { configReference } from "../src/host.ts";
 import { configKeys } from "../src/config/keys.ts";
 import { editDistance, nearestWord } from "../src/text/nearest-word.ts";
 import { type ConfigHome, createConfigHome } from "./support/config-home.ts";
@@ -76,21 +75,6 @@ test("a description looks up the zone of time only for who reads it: Intl loads 
 });
 
 describe("the table of keys", () => {
-  test("names each key once and says something about each", () => {
-    const rows = configReference();
-    expect(new Set(rows.map(({ key }) => key)).size).toBe(rows.length);
-    expect(rows.filter(({ doc, type }) => !/^[A-Z].+\.$/.test(doc) || type === "")).toEqual([]);
-    expect(rows).toContainEqual({
-      key: "agents.defaults.memorySearch.query.maxTokens",
-      type: "a whole number from 100 to 4000",
-      default: "1000",
-      doc: expect.stringMatching(/^Token budget for the text of one answer/),
-      isCommon: true,
-    });
-    expect(rows.find(({ key }) => key === "agents.defaults.workspace")?.default).toBe('"~/.memslot/workspace"');
-    expect(rows.find(({ key }) => key === "memory.search")?.type).toBe("the keys of agents.defaults.memorySearch");
-  });
-
   test("no key that holds a secret is harmless", () => {
     expect(configKeys.filter(({ secret, harmless }) => secret === true && harmless === true)).toEqual([]);
   });

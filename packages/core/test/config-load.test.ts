@@ -238,10 +238,4 @@ describe("the default place of the index", () => {
     const given = parseConfig({ agents: { defaults } }, { ...options, ...computer });
     expect(given.agent("main").memorySearch.workspaceId, "a configuration of a program says the same").toBe(id);
   });
-
-  test("is the path that is written, whatever the workspace", async () => {
-    const store = join(computer.home, "x.sqlite");
-    computer.write(join(computer.stateDir, "memslot.json5"), withKey("agents.defaults.memorySearch.store.path", store));
-    for (const options of [{}, { workspace: "~/others" }]) expect(await storeOf(options)).toBe(store);
-  });
 });

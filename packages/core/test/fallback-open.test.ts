@@ -129,12 +129,6 @@ describe("plugins.entries.<id>.fallback", () => {
     expect(tool.contexts[0]?.settings.sync.onSearch).toBe(false);
     expect(core.contexts[0]?.settings.sync.onSearch).toBe(true);
   });
-
-  test("finds a fallback backend by its package name", async () => {
-    home.write(pluginFiles("spare", {}, "node_modules/pkg-spare"));
-    const memory = await open({ fallback: "pkg-spare", plugins: [dead("tool")] });
-    expect((await ask(memory)).report?.fallback).toMatchObject({ from: "tool", to: "spare" });
-  });
 });
 
 describe("a fallback backend that cannot be used is an error that names the key", () => {

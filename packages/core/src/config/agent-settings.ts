@@ -5,7 +5,7 @@ import type { ConfigValues } from "../contract/config-values.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { namesIn } from "../files/error-code.ts";
 import { didYouMean } from "../text/nearest-word.ts";
-import { isObject } from "./deep.ts";
+import { isObject } from "./plain-data.ts";
 import { type ConfigKey, configKeys } from "./keys.ts";
 import { quoteText, sha256Of } from "./names.ts";
 import { canonicalPath } from "./paths.ts";

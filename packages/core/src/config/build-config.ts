@@ -9,7 +9,7 @@ import type {
 } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";
 import { type AgentSources, agentSettings, configValues, sourceNotices, workspaceOf } from "./agent-settings.ts";
-import { deepFreeze, valueAt } from "./deep.ts";
+import { deepFreeze, valueAt } from "./plain-data.ts";
 import { type ConfigKey, configKeys, redactValue } from "./keys.ts";
 import { checkAgentId, quoteName } from "./names.ts";
 import { type Environment, clientFolders, variable } from "./paths.ts";

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { replaceFile } from "../files/replace-file.ts";
-import { isObject, valueAt } from "./deep.ts";
+import { isObject, valueAt } from "./plain-data.ts";
 import { sha256Of } from "./names.ts";
 import { readConfigBytes } from "./read-file.ts";
 import { trustConfig, trustOf } from "./trust.ts";

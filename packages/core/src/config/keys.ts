@@ -1,6 +1,6 @@
 import rows from "./keys.json" with { type: "json" };
 import { nearestWord } from "../text/nearest-word.ts";
-import { isObject } from "./deep.ts";
+import { isObject } from "./plain-data.ts";
 import { quoteText } from "./names.ts";
 import { isAddress } from "./paths.ts";
 

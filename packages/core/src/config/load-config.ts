@@ -4,7 +4,7 @@ import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
 import { buildConfig } from "./build-config.ts";
-import { someText } from "./deep.ts";
+import { someText } from "./plain-data.ts";
 import { type ConfigLayer, changeValues, hasReference, readLayer } from "./read-layer.ts";
 import { type Environment, absolutePath, currentFolder, resolveStateDir, variable } from "./paths.ts";
 import { findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";

@@ -4,7 +4,7 @@ import { readFile, readdir, realpath, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { MemoryError } from "../contract/errors.ts";
-import { isObject } from "./deep.ts";
+import { isObject } from "./plain-data.ts";
 
 export const manifestName = "memslot.plugin.json";
 

@@ -4,7 +4,7 @@ import type { TrustedCode } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { namesIn } from "../files/error-code.ts";
 import { replaceFile } from "../files/replace-file.ts";
-import { isObject } from "./deep.ts";
+import { isObject } from "./plain-data.ts";
 import {
   foldersOfLoadPath,
   hashCode,

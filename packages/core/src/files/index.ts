@@ -1,5 +1,5 @@
 export { codeOf, unlessMissing } from "./error-code.ts";
-export * from "./in-place.ts";
+export * from "./confined-open.ts";
 export * from "./notes-layout.ts";
 export * from "./process-lock.ts";
 export * from "./replace-file.ts";

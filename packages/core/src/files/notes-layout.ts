@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import path from "node:path";
-import { cloudStub } from "./in-place.ts";
+import { cloudStub } from "./confined-open.ts";
 
 /** Memory files of a workspace. `agent`: MEMORY.md, USER.md, memory/, `extraPaths`. `all`: also all other Markdown. */
 export type NotesLayout = "agent" | "all";

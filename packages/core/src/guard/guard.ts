@@ -12,7 +12,7 @@ import { notesLayout } from "../files/notes-layout.ts";
 import { checkAnswer, readAnswer, searchAnswer, syncAnswer, flag, optional } from "./checks.ts";
 import { type CheckedSearch, checkRead, checkSearch, checkSync } from "./arguments.ts";
 import { checkManager, checkOptions, eachIndexCall } from "./calls.ts";
-import { type CreateMemoryOptions, GuardedClient } from "./client.ts";
+import { type CreateMemoryOptions, GuardedClient } from "./guarded-client.ts";
 import { abortErrorOf } from "./deadline.ts";
 import { assertReadable } from "./audience.ts";
 import { askManager, failureReport, finishAnswer, reportOf } from "./search-answer.ts";

@@ -1,5 +1,5 @@
 import type { CheckedSearch } from "./arguments.ts";
-import type { GuardedClient, ReportFacts } from "./client.ts";
+import type { GuardedClient, ReportFacts } from "./guarded-client.ts";
 import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./audience.ts";
 import { indexConditions, withConditions } from "../contract/health.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";

@@ -43,7 +43,7 @@ import {
   fallbackWords,
 } from "./slot.ts";
 import { closeAll, loadPlugin } from "./open-plugin.ts";
-import { shareInstance } from "./instances.ts";
+import { shareInstance } from "./shared-instances.ts";
 import { openManager } from "./open-manager.ts";
 import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { isObject } from "../config/deep.ts";
+import { isObject } from "../config/plain-data.ts";
 import {
   dependenciesIn,
   foldersOfLoadPath,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, parse } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isObject } from "../config/deep.ts";
+import { isObject } from "../config/plain-data.ts";
 import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { AnyPlugin, MemoryFeature, PluginKind } from "../contract/plugin.ts";

@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isObject } from "../config/deep.ts";
+import { isObject } from "../config/plain-data.ts";
 import { isBelow } from "../config/paths.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type AnyPlugin, type PluginKind, type PluginManifest, CONTRACT, memoryFeatures } from "../contract/plugin.ts";

@@ -1,5 +1,5 @@
 import type { ErrorObject, Options } from "ajv";
-import { deepFreeze, isObject, mapTexts } from "../config/deep.ts";
+import { deepFreeze, isObject, mapTexts } from "../config/plain-data.ts";
 import { quoteText } from "../config/names.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 import type { PluginsConfig } from "../contract/config.ts";
