@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { type ConversationJournal, type ConversationMessage, openConversationJournal } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
-import { noSurprises } from "@memslot/core/files";
+import { noFollow } from "@memslot/core/files";
 import { agentOf, readLines, stripInjected, type TranscriptLine } from "@memslot/indexing/host";
 import type { HookEvent } from "./hook-event.ts";
 import { hashOf, type HookStates, type SessionKey, type SessionState, type TranscriptPlace } from "./session-state.ts";
@@ -120,7 +120,7 @@ async function readNewPart(
   now: Date,
   since: TranscriptPlace | undefined,
 ): Promise<NewMessages> {
-  const handle = await open(file, constants.O_RDONLY | noSurprises);
+  const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error(`${file} is not a file`);

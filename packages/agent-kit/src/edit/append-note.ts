@@ -4,7 +4,7 @@ import { type FileHandle, readdir } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, messageOf } from "@memslot/core";
-import { type FolderInPlace, MovedError, syncFolder, unlessMissing } from "@memslot/core/files";
+import { type ConfinedFolder, MovedError, syncFolder, unlessMissing } from "@memslot/core/files";
 import { formatCitation } from "../citations.ts";
 import { invalid } from "../failures.ts";
 import { waitForExchange } from "./drafts.ts";
@@ -142,7 +142,7 @@ const creationMs = 2_000;
 
 /** Opens a note for appending; creates the file and its folders if they are missing. Throws `WORKSPACE`. */
 export async function openNote(target: NoteTarget): Promise<OpenNote> {
-  let folder: FolderInPlace | undefined;
+  let folder: ConfinedFolder | undefined;
   let handle: FileHandle | undefined;
   try {
     folder = await openWay(target);
@@ -186,7 +186,7 @@ function openedNote(
   };
 }
 
-async function openOrMake(folder: FolderInPlace, name: string): Promise<{ handle: FileHandle; isNew: boolean }> {
+async function openOrMake(folder: ConfinedFolder, name: string): Promise<{ handle: FileHandle; isNew: boolean }> {
   const flags = constants.O_RDWR | constants.O_APPEND;
   const existing = await folder.open(name, flags).catch(unlessMissing);
   if (existing !== undefined) return { handle: existing, isNew: false };

@@ -5,9 +5,9 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   codeOf,
-  type FolderInPlace,
+  type ConfinedFolder,
   MovedError,
-  openFolderInPlace,
+  openConfinedFolder,
   syncFolder,
   unlessMissing,
 } from "@memslot/core/files";
@@ -175,7 +175,7 @@ const maxMegabytes = 4;
 const maxBytes = maxMegabytes * 1_000_000;
 
 interface Note extends NotePath {
-  folder: FolderInPlace;
+  folder: ConfinedFolder;
   name: string;
 }
 
@@ -205,7 +205,7 @@ export async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<
   try {
     const workspaceDir = await realpath(given.workspaceDir);
     const file = await noteFile({ ...given, workspaceDir });
-    return await closing(await openFolderInPlace(path.dirname(file)), (folder) =>
+    return await closing(await openConfinedFolder(path.dirname(file)), (folder) =>
       run({ workspaceDir, relPath, folder, name: path.basename(file) }),
     );
   } catch (error) {

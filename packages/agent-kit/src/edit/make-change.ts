@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { codeOf, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
+import { codeOf, openConfinedFolder, syncFolder, unlessMissing } from "@memslot/core/files";
 import { noteFile } from "@memslot/indexing/host";
 import { invalid } from "../failures.ts";
 import { openNote } from "./append-note.ts";
@@ -221,7 +221,7 @@ async function writeTrash(
 }
 
 async function dropTrash({ workspaceDir }: { workspaceDir: string }, trash: string): Promise<void> {
-  const folder = await openFolderInPlace(path.join(await realpath(workspaceDir), trashFolder)).catch(unlessMissing);
+  const folder = await openConfinedFolder(path.join(await realpath(workspaceDir), trashFolder)).catch(unlessMissing);
   if (folder === undefined) return;
   await closing(folder, async () => {
     await folder.remove(path.posix.basename(trash));

@@ -4,9 +4,9 @@ import path from "node:path";
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import {
   codeOf,
-  type FolderInPlace,
+  type ConfinedFolder,
   MovedError,
-  openFolderInPlace,
+  openConfinedFolder,
   syncFolder,
   notesLayout,
   notesMark,
@@ -25,17 +25,17 @@ export function cannotWrite({ relPath, workspaceDir }: NotePath, reason: string,
 }
 
 /** Opens the folder of a note and creates missing folders. Follows no symbolic link, to stay inside the workspace. */
-export async function openWay(note: NotePath): Promise<FolderInPlace> {
+export async function openWay(note: NotePath): Promise<ConfinedFolder> {
   const workspaceDir = await realpath(note.workspaceDir);
   if (!(await stat(workspaceDir)).isDirectory()) throw cannotWrite(note, "the workspace is not a folder");
   await checkWay(note, workspaceDir);
   await keepNotesLayout(workspaceDir);
-  let folder = await openFolderInPlace(workspaceDir);
+  let folder = await openConfinedFolder(workspaceDir);
   for (const part of note.relPath.split("/").slice(0, -1)) {
     const { path: above, mkdir, close } = folder;
     try {
       const made = await unlessThere(mkdir(part).then(() => true));
-      folder = await openFolderInPlace(path.join(above, part));
+      folder = await openConfinedFolder(path.join(above, part));
       if (made) await syncFolder(above);
     } finally {
       await close();
@@ -97,7 +97,7 @@ export async function keepNotesLayout(workspaceDir: string): Promise<void> {
   if (existsSync(path.join(place, notesMark))) return;
   // Whatever is configured: `memorySearch.notes` overrides the mark.
   if (notesLayout(place, "auto").layout !== "all" || !holdsNotes(place)) return;
-  await closing(await openFolderInPlace(place), async (folder) => {
+  await closing(await openConfinedFolder(place), async (folder) => {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
     const opened = await unlessThere(folder.open(notesMark, flags, 0o666));
     if (opened === undefined) return;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "@memslot/core";
-import { codeOf, type FolderInPlace, MovedError } from "@memslot/core/files";
+import { codeOf, type ConfinedFolder, MovedError } from "@memslot/core/files";
 import { draftOf } from "./drafts.ts";
 
 const maxSearched = 1_000_000;
@@ -58,7 +58,7 @@ async function blankOut(handle: FileHandle, bytes: Buffer, begin: number): Promi
 
 /** Creates a file, whole and on disk or not at all. `prepare` runs last before that. Throws `EEXIST` if it exists. */
 export async function makeFile<T>(
-  folder: FolderInPlace,
+  folder: ConfinedFolder,
   name: string,
   text: string,
   prepare: () => Promise<T>,

@@ -11,7 +11,7 @@ import {
   usualDeadlines,
   withDeadline,
 } from "@memslot/core";
-import { noSurprises, unlessMissing } from "@memslot/core/files";
+import { noFollow, unlessMissing } from "@memslot/core/files";
 import { isObject } from "@memslot/indexing/host";
 import type { ConversationMessage } from "../conversation.ts";
 import { localClock } from "../edit/local-day.ts";
@@ -324,7 +324,7 @@ async function workspaceFault(workspaceDir: string, day: string): Promise<string
     if (found === undefined) return undefined;
     if (!found.isDirectory()) return `${folder} is not a folder`;
     await access(folder, constants.W_OK);
-    const flags = constants.O_WRONLY | constants.O_APPEND | noSurprises;
+    const flags = constants.O_WRONLY | constants.O_APPEND | noFollow;
     const note = await open(path.join(folder, `${day}.md`), flags).catch(unlessMissing);
     await note?.close();
     return undefined;

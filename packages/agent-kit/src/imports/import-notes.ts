@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { type FolderInPlace, listInPlace, openFolderInPlace, syncFolder, unlessMissing } from "@memslot/core/files";
+import { type ConfinedFolder, listConfined, openConfinedFolder, syncFolder, unlessMissing } from "@memslot/core/files";
 import { clearDrafts } from "../edit/drafts.ts";
 import { cannotWrite, failureOf, openWay, throwIfAborted } from "../edit/note-folder.ts";
 import type { NotePath } from "../edit/note-content.ts";
@@ -55,7 +55,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
     counts: { added: 0, changed: 0, unchanged: 0, edited: 0, deleted: 0 },
     edited: [],
   };
-  let folder: FolderInPlace | undefined;
+  let folder: ConfinedFolder | undefined;
   let names: Map<string, string> | undefined;
   let known: ImportedKeys | undefined;
   try {
@@ -89,7 +89,7 @@ export async function importNotes(options: ImportNotesOptions): Promise<Imported
   }
 }
 
-async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPlace | undefined> {
+async function openFolder(place: NotePath, dryRun: boolean): Promise<ConfinedFolder | undefined> {
   if (!dryRun) {
     const folder = await openWay(place);
     clearDrafts(folder.path);
@@ -97,12 +97,12 @@ async function openFolder(place: NotePath, dryRun: boolean): Promise<FolderInPla
   }
   const workspace = await realpath(place.workspaceDir).catch(unlessMissing);
   if (workspace === undefined) return undefined;
-  return await openFolderInPlace(path.join(workspace, path.posix.dirname(place.relPath))).catch(unlessMissing);
+  return await openConfinedFolder(path.join(workspace, path.posix.dirname(place.relPath))).catch(unlessMissing);
 }
 
-function namesIn(folder: FolderInPlace | undefined): Map<string, string> {
+function namesIn(folder: ConfinedFolder | undefined): Map<string, string> {
   const names = new Map<string, string>();
-  for (const { name } of folder === undefined ? [] : listInPlace(folder.path)) {
+  for (const { name } of folder === undefined ? [] : listConfined(folder.path)) {
     const key = keyOfName(name);
     if (key !== undefined) names.set(key, name);
   }
@@ -110,7 +110,7 @@ function namesIn(folder: FolderInPlace | undefined): Map<string, string> {
 }
 
 async function put(
-  folder: FolderInPlace | undefined,
+  folder: ConfinedFolder | undefined,
   given: NoteName,
   text: string,
   dryRun: boolean,
@@ -129,7 +129,7 @@ async function put(
   return made ?? ((await textIn(folder, name)) === text ? "unchanged" : "edited");
 }
 
-async function textIn(folder: FolderInPlace, name: string): Promise<string | undefined> {
+async function textIn(folder: ConfinedFolder, name: string): Promise<string | undefined> {
   const opened = await folder.open(name, constants.O_RDONLY).catch(unlessMissing);
   if (opened === undefined) return undefined;
   return await closing(opened, async (handle) => {

@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { visibleName } from "@memslot/core";
-import { codeOf, listInPlace } from "@memslot/core/files";
+import { codeOf, listConfined } from "@memslot/core/files";
 
 interface Entry {
   relPath: string;
@@ -16,7 +16,7 @@ export async function entriesIn(workspaceDir: string, relPath: string, depth: nu
   try {
     // The target of a link is not part of the memory.
     if ((await realpath(place)) !== place || !(await lstat(place)).isDirectory()) return undefined;
-    listed = listInPlace(place);
+    listed = listConfined(place);
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
     throw error;

@@ -10,7 +10,7 @@ import {
   sessionKindOf,
   messageOf,
 } from "@memslot/core";
-import { cloudStub, codeOf, openInPlace } from "@memslot/core/files";
+import { cloudStub, codeOf, openConfined } from "@memslot/core/files";
 import { ownTexts, decodeText } from "@memslot/indexing/host";
 import { curatedName } from "../edit/append-note.ts";
 import { dayBefore, localDay } from "../edit/local-day.ts";
@@ -224,7 +224,7 @@ async function readWorkspaceNote(
       if (found.size > maxBytes)
         return skipped(`it is larger than ${maxBytes / 1_000_000} MB; memory_get reads parts of it`);
     }
-    return await closing(await openInPlace(place, constants.O_RDONLY), async (handle) => {
+    return await closing(await openConfined(place, constants.O_RDONLY), async (handle) => {
       const text = decodeText(await handle.readFile())
         .replaceAll(/\r\n?/g, "\n")
         .replaceAll("\0", "\uFFFD");

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import { listInPlace, openFolderInPlace, openInPlace, syncFolder } from "@memslot/core/files";
+import { listConfined, openConfinedFolder, openConfined, syncFolder } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
 import { localTime } from "../edit/local-day.ts";
 import { keepNotesLayout } from "../edit/note-folder.ts";
@@ -64,7 +64,7 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
 
 async function memoryFolder(workspaceDir: string): Promise<string> {
   await keepNotesLayout(workspaceDir);
-  const folder = await closing(await openFolderInPlace(await realpath(workspaceDir)), async (workspace) => {
+  const folder = await closing(await openConfinedFolder(await realpath(workspaceDir)), async (workspace) => {
     await unlessThere(workspace.mkdir("memory"));
     return path.join(workspace.path, "memory");
   });
@@ -75,7 +75,7 @@ async function memoryFolder(workspaceDir: string): Promise<string> {
 }
 
 async function noteOf(sessionId: string, folder: string, day: string): Promise<string | undefined> {
-  for (const { name } of listInPlace(folder)) {
+  for (const { name } of listConfined(folder)) {
     if (!name.startsWith(`${day}-`) || !name.endsWith(".md")) continue;
     const head = await headOf(path.join(folder, name)).catch(() => "");
     if (head.includes(`\n${marked("Session", sessionId)}\n`)) return name;
@@ -84,7 +84,7 @@ async function noteOf(sessionId: string, folder: string, day: string): Promise<s
 }
 
 async function headOf(file: string): Promise<string> {
-  return await closing(await openInPlace(file, constants.O_RDONLY), async (handle) => {
+  return await closing(await openConfined(file, constants.O_RDONLY), async (handle) => {
     if (!(await handle.stat()).isFile()) return "";
     const head = Buffer.alloc(2048);
     const { bytesRead } = await handle.read(head, 0, head.length, 0);
@@ -93,7 +93,7 @@ async function headOf(file: string): Promise<string> {
 }
 
 async function createNote(folderPath: string, name: string, text: string): Promise<string> {
-  return await closing(await openFolderInPlace(folderPath), async (folder) => {
+  return await closing(await openConfinedFolder(folderPath), async (folder) => {
     for (let number = 1; number <= maxNamesTried; number++) {
       const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
       const made = await unlessThere(makeFile(folder, fileName, text, async () => fileName));

@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { noSurprises, syncFolder } from "@memslot/core/files";
+import { noFollow, syncFolder } from "@memslot/core/files";
 import { readLines } from "@memslot/indexing/host";
 import type { ConversationMessage, UserMessage } from "../conversation.ts";
 import { closing } from "../edit/safe-writes.ts";
@@ -141,7 +141,7 @@ export class TranscriptFile {
 
 export async function openTranscript(file: string): Promise<TranscriptFile> {
   return await using(file, async () => {
-    const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noSurprises;
+    const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | noFollow;
     const handle = await open(file, flags, 0o600);
     try {
       if (!(await handle.stat()).isFile()) throw new Error("it is not a regular file");
@@ -167,7 +167,7 @@ export async function readFileSafely<T>(
   run: (handle: FileHandle, stats: Stats) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    return await closing(await open(file, constants.O_RDONLY | noSurprises), async (handle) => {
+    return await closing(await open(file, constants.O_RDONLY | noFollow), async (handle) => {
       const stats = await handle.stat();
       return stats.isFile() ? await run(handle, stats) : undefined;
     });

@@ -2,7 +2,7 @@ import { constants, lstatSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
-import { codeOf, noSurprises, unlessMissing } from "@memslot/core/files";
+import { codeOf, noFollow, unlessMissing } from "@memslot/core/files";
 import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
 import { closing } from "../edit/safe-writes.ts";
 import type { TranscriptLabel, TranscriptPlace } from "./transcript.ts";
@@ -34,7 +34,7 @@ export async function inTranscript<T>(
   if ((label !== "sessions" && label !== "journal") || more.length > 0 || !fileName.test(name)) throw notAllowed;
   const folder = transcriptFolder(place, label);
   if (folder === undefined) return undefined;
-  const opened = await open(path.join(folder, name), constants.O_RDONLY | noSurprises).catch((error: unknown) => {
+  const opened = await open(path.join(folder, name), constants.O_RDONLY | noFollow).catch((error: unknown) => {
     if (codeOf(error) === "ELOOP") throw notAllowed;
     return unlessMissing(error);
   });

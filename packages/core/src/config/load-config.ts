@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { WorkspaceOverride } from "./agent-settings.ts";
-import { buildConfig } from "./build-config.ts";
+import { createConfig } from "./create-config.ts";
 import { someText } from "./plain-data.ts";
 import { type ConfigLayer, changeValues, hasReference, readLayer } from "./read-layer.ts";
 import { type Environment, absolutePath, currentFolder, resolveStateDir, variable } from "./paths.ts";
@@ -61,7 +61,7 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Memsl
 
   // Never an untrusted folder: packages installed there are unreviewed code.
   const usesPackagesOf = trusted ? source : own;
-  return buildConfig({
+  return createConfig({
     file: source?.path,
     trusted,
     trustedCode: trust?.code,
@@ -83,7 +83,7 @@ export function parseConfig(config: unknown, options: ParseConfigOptions = {}): 
     options.stateDir === undefined ? resolveStateDir({ env }) : absolutePath(options.stateDir, baseDir, env);
   const layer = readLayer({ content: config, label: "the given configuration", baseDir }, env);
   const override = workspaceOverride(options.workspace, baseDir, env);
-  return buildConfig({ stateDir, env, layers: [layer], override, ownOrigin: layer.label, resolveFrom: baseDir });
+  return createConfig({ stateDir, env, layers: [layer], override, ownOrigin: layer.label, resolveFrom: baseDir });
 }
 
 /** Throws `CONFIG` with the required Node version if this one is older. */

@@ -18,7 +18,7 @@ import { codeOf } from "./error-code.ts";
 /** A path may become a link between two calls, so open first and then check the location (Linux: `/proc`). */
 
 /** Never opens a link, where the platform supports that, and never blocks on a pipe. */
-export const noSurprises: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+export const noFollow: number = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 const asPlaceOnly = 0o10_000_000;
 const maxAttempts = 3;
 
@@ -48,9 +48,9 @@ export class NotDownloadedError extends Error {
 }
 
 /** Opens the file at a canonical path, never through a link. Throws system errors, and `MovedError`. */
-export async function openInPlace(path: string, flags: number): Promise<FileHandle> {
+export async function openConfined(path: string, flags: number): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
-    const handle = await open(path, flags | noSurprises);
+    const handle = await open(path, flags | noFollow);
     try {
       if (isThere(handle.fd, path)) return handle;
     } catch (error) {
@@ -62,10 +62,10 @@ export async function openInPlace(path: string, flags: number): Promise<FileHand
   }
 }
 
-export function listInPlace(path: string): Dirent[] {
+export function listConfined(path: string): Dirent[] {
   if (process.platform !== "linux") return readdirSync(path, { withFileTypes: true });
   for (let attempt = 1; ; attempt++) {
-    const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | noSurprises);
+    const descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | noFollow);
     try {
       if (!hasDescriptorPaths(descriptor)) return readdirSync(path, { withFileTypes: true });
       if (isThere(descriptor, path)) return readdirSync(wayOf(descriptor), { withFileTypes: true });
@@ -77,7 +77,7 @@ export function listInPlace(path: string): Dirent[] {
 }
 
 /** An open folder: changes apply to it even if its path changes. */
-export interface FolderInPlace {
+export interface ConfinedFolder {
   readonly path: string;
   /** Opens an entry, never through a link. Whether the folder is still in its place is asked by `isIn`. */
   open(name: string, flags: number, mode?: number): Promise<FileHandle>;
@@ -91,11 +91,11 @@ export interface FolderInPlace {
   close(): Promise<void>;
 }
 
-/** Opens the folder at a canonical path. Throws as `openInPlace` does. */
-export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
+/** Opens the folder at a canonical path. Throws as `openConfined` does. */
+export async function openConfinedFolder(path: string): Promise<ConfinedFolder> {
   const asFolder = (constants.O_DIRECTORY ?? 0) | (process.platform === "linux" ? asPlaceOnly : 0);
   // Windows opens no folders.
-  const handle = process.platform === "win32" ? undefined : await openInPlace(path, constants.O_RDONLY | asFolder);
+  const handle = process.platform === "win32" ? undefined : await openConfined(path, constants.O_RDONLY | asFolder);
   const through = handle !== undefined && hasDescriptorPaths(handle.fd) ? wayOf(handle.fd) : undefined;
   const wayTo = (name: string): string => {
     if (through !== undefined) return `${through}/${name}`;
@@ -111,7 +111,7 @@ export async function openFolderInPlace(path: string): Promise<FolderInPlace> {
     path,
     open: (name, flags, mode) =>
       named(join(path, name), () =>
-        open((flags & constants.O_CREAT) === 0 ? wayTo(name) : wayToNew(name), flags | noSurprises, mode),
+        open((flags & constants.O_CREAT) === 0 ? wayTo(name) : wayToNew(name), flags | noFollow, mode),
       ),
     mkdir: (name) => named(join(path, name), () => mkdir(wayTo(name))),
     remove: (name) => named(join(path, name), () => rm(wayTo(name), { force: true })),

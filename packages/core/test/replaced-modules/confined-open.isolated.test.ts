@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { tempFolder } from "@memslot/test-tools/files";
-import { listInPlace, MovedError, openFolderInPlace, openInPlace } from "@memslot/core/files";
+import { listConfined, MovedError, openConfinedFolder, openConfined } from "@memslot/core/files";
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
@@ -57,7 +57,7 @@ function around(name: string, before: () => void, after: () => void): void {
 }
 
 async function textOf(file: string): Promise<string> {
-  const handle = await openInPlace(file, constants.O_RDONLY);
+  const handle = await openConfined(file, constants.O_RDONLY);
   try {
     return await handle.readFile("utf8");
   } finally {
@@ -81,8 +81,8 @@ describe.each(systems)("what lies at a path, %s", (how) => {
 
   test("is opened, listed, and made", async () => {
     expect(await textOf(note)).toBe("mine");
-    expect(listInPlace(memory()).map(({ name }) => name)).toEqual(["a.md"]);
-    const opened = await openFolderInPlace(memory());
+    expect(listConfined(memory()).map(({ name }) => name)).toEqual(["a.md"]);
+    const opened = await openConfinedFolder(memory());
     await opened.mkdir("deep");
     const made = await opened.open("b.md", constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     expect(opened.holds(made, "b.md")).toBe(true);
@@ -99,13 +99,13 @@ describe.each(systems)("what lies at a path, %s", (how) => {
 
   test("is not what a link leads to", async () => {
     becomesLink();
-    await expect(openInPlace(note, constants.O_RDONLY)).rejects.toBeInstanceOf(MovedError);
-    await expect(openFolderInPlace(memory())).rejects.toThrow(/^(?:ENOTDIR|ELOOP)/);
+    await expect(openConfined(note, constants.O_RDONLY)).rejects.toBeInstanceOf(MovedError);
+    await expect(openConfinedFolder(memory())).rejects.toThrow(/^(?:ENOTDIR|ELOOP)/);
   });
 
   test("is not what a link led to for the moment of the opening", async () => {
     around("a.md", becomesLink, isFolderAgain);
-    await expect(openInPlace(note, constants.O_RDONLY)).rejects.toBeInstanceOf(MovedError);
+    await expect(openConfined(note, constants.O_RDONLY)).rejects.toBeInstanceOf(MovedError);
   });
 
   test("is opened anew where it was moved for a moment", async () => {
@@ -120,7 +120,7 @@ describe.each(systems)("what lies at a path, %s", (how) => {
   });
 
   test("does not hold what is opened in a folder that was moved away", async () => {
-    const opened = await openFolderInPlace(memory());
+    const opened = await openConfinedFolder(memory());
     becomesLink();
     const made = await opened
       .open("b.md", constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL)

@@ -1,7 +1,7 @@
 import type { FolderLook } from "../scan/scan.ts";
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
-import { listInPlace } from "@memslot/core/files";
+import { listConfined } from "@memslot/core/files";
 import { fileIn, statOf, lastingStamp, stampOf, identityOf } from "../scan/file-state.ts";
 import { isMarkdown } from "../scan/folder-rules.ts";
 import type { FolderNote } from "./folder-watches.ts";
@@ -40,7 +40,7 @@ export class FolderView implements FolderLook {
     const seen = this.#seen.get(folder);
     if (seen?.entries !== undefined) return seen.entries;
     const isWatched = this.#watched.has(folder);
-    const entries = listInPlace(folder);
+    const entries = listConfined(folder);
     if (isWatched) this.#seen.set(folder, { entries, stats: seen?.stats ?? new Map<string, BigIntStats>() });
     else this.#unwatched.add(folder);
     return entries;

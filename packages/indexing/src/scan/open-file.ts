@@ -1,10 +1,10 @@
 import { type BigIntStats, constants, fstatSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { codeOf, MovedError, noSurprises, openInPlace } from "@memslot/core/files";
+import { codeOf, MovedError, noFollow, openConfined } from "@memslot/core/files";
 import { kindOf, maxFileBytes, mtimeMsOf, stampOf } from "./file-state.ts";
 
 /** Fails if the path became a link, where the platform supports it. */
-export const openForReading: number = constants.O_RDONLY | noSurprises;
+export const openForReading: number = constants.O_RDONLY | noFollow;
 
 export async function withFile<Result>(file: string, work: (handle: FileHandle) => Promise<Result>): Promise<Result> {
   const handle = await open(file, openForReading);
@@ -60,7 +60,7 @@ export async function readSettled(
   signal: AbortSignal,
 ): Promise<FileContent | undefined> {
   return await untilRead(signal, async (isLast) => {
-    const handle = await openInPlace(absolutePath, constants.O_RDONLY).catch((error: unknown) => {
+    const handle = await openConfined(absolutePath, constants.O_RDONLY).catch((error: unknown) => {
       if (!(error instanceof MovedError)) throw error;
       throw new Error("leads out of its folder through a link, which is not followed", { cause: error });
     });

@@ -8,7 +8,7 @@ import {
   messageOf,
 } from "@memslot/core";
 import { isPrivateNote } from "@memslot/core/host";
-import { MovedError, cloudStub, codeOf, openInPlace } from "@memslot/core/files";
+import { MovedError, cloudStub, codeOf, openConfined } from "@memslot/core/files";
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
 import { maxFileBytes, notDownloaded } from "./file-state.ts";
 import { isMarkdown } from "./folder-rules.ts";
@@ -126,7 +126,7 @@ export function allowedPath(relPath: string, workspace: Workspace): string {
 async function readBytes(absolutePath: string, shown: string, signal: AbortSignal): Promise<Uint8Array | undefined> {
   signal.throwIfAborted();
   try {
-    const handle = await openInPlace(absolutePath, constants.O_RDONLY);
+    const handle = await openConfined(absolutePath, constants.O_RDONLY);
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw notReadable(shown, ": it is not a regular file.");

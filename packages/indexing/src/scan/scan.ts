@@ -1,7 +1,7 @@
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { type LeftOut, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
-import { cloudStub, codeOf, listInPlace } from "@memslot/core/files";
+import { cloudStub, codeOf, listConfined } from "@memslot/core/files";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import {
   fileIn,
@@ -41,7 +41,7 @@ export interface FolderLook {
   stat(folder: string, name: string): BigIntStats | Error;
 }
 
-export const plainLook: FolderLook = { list: listInPlace, stat: (folder, name) => statOf(fileIn(folder, name)) };
+export const plainLook: FolderLook = { list: listConfined, stat: (folder, name) => statOf(fileIn(folder, name)) };
 
 export interface ScanResult {
   files: ScannedFile[];

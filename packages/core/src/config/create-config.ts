@@ -30,7 +30,7 @@ interface ConfigParts extends Pick<AgentSources, "stateDir" | "override" | "foun
 const backendSlots: Readonly<Record<string, string>> = { builtin: "memory-core", qmd: "memory-qmd" };
 
 /** Builds the frozen configuration from the layers. Throws `CONFIG` for conflicting values. */
-export function buildConfig(parts: ConfigParts): MemslotConfig {
+export function createConfig(parts: ConfigParts): MemslotConfig {
   const { file, trusted = true, stateDir, env, layers } = parts;
   const values: FoundValues = new Map(layers.flatMap((layer) => [...layer.values]));
   const written = new Map(layers.flatMap((layer) => [...layer.agents]));
