@@ -1,13 +1,11 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchManager, SearchReport } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing/engine";
-import { contextFor, never, settingsWith, syncParams } from "./support/context.ts";
+import { contextFor, settingsWith, syncParams } from "./support/context.ts";
 import { ask, openMemory, search } from "./support/memory.ts";
-import { createFakeStore } from "./support/fake-store.ts";
-import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
-import { eventually } from "@memslot/test-tools/wait";
+import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import tables from "../src/scan/test/paths.json" with { type: "json" };
 
 const both = ["memory", "sessions"];
@@ -31,23 +29,6 @@ function transcript(workspace: string, sessionId: string, ...texts: string[]): s
 }
 
 describe("transcripts", () => {
-  test("are searched with the notes, by the lines of their file", async () => {
-    const workspace = folderWith({ "MEMORY.md": "The zebra lives in the notes." });
-    transcript(workspace, "s1", "hello", "I saw a zebra in the zoo");
-    const { manager } = await open(workspace);
-    await manager.sync?.(syncParams());
-    const { results } = await searchBoth(manager, "zebra");
-    expect(results.map(({ path: file, source }) => [file, source])).toEqual([
-      ["MEMORY.md", "memory"],
-      ["sessions/s1.jsonl", "sessions"],
-    ]);
-    expect(results[1]).toMatchObject({ startLine: 1, endLine: 2 });
-    expect((await searchBoth(manager, "zebra", { sources: ["memory"] })).paths).toEqual(["MEMORY.md"]);
-    await expect(
-      manager.readFile({ relPath: "sessions/s1.jsonl", from: 1, lines: 5, audience: "private", signal: never }),
-    ).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-  });
-
   test("are not looked at unless they are named as a source, and leave nothing behind when that is taken back", async () => {
     const workspace = folderWith({ "MEMORY.md": "note" });
     transcript(workspace, "s1", "I saw a zebra");
@@ -115,53 +96,6 @@ describe("transcripts", () => {
   });
 });
 
-describe("a session that others read", () => {
-  const group = { audience: "shared", sessionKey: "agent:main:telegram:group:1" } as const;
-
-  test("finds what extra paths add and its own transcript, nothing else, and the rest does not crowd it out", async () => {
-    const secrets = Object.fromEntries(
-      Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `zebra zebra secret ${index}`]),
-    );
-    const workspace = folderWith({
-      "MEMORY.md": "zebra secret",
-      "USER.md": "zebra secret",
-      "team/plan.md": "In the plan of the team a zebra is named somewhere, among quite different things.",
-      ...secrets,
-    });
-    transcript(workspace, "own", "zebra of the group");
-    transcript(workspace, "other", "zebra secret of another session");
-    writeFileSync(
-      path.join(workspace, "agents/main/sessions/sessions.json"),
-      JSON.stringify({ [group.sessionKey]: { sessionId: "own" }, "agent:main:main": { sessionId: "other" } }),
-    );
-    const { manager } = await open(workspace, { sources: both, extraPaths: ["team", "."] });
-    await manager.sync?.(syncParams());
-    const { paths } = await searchBoth(manager, "zebra", group);
-    expect(paths.toSorted()).toEqual(["sessions/own.jsonl", "team/plan.md"]);
-    const own = await searchBoth(manager, "zebra", { sources: ["sessions"] });
-    expect(own.paths.toSorted()).toEqual(["sessions/other.jsonl", "sessions/own.jsonl"]);
-  });
-
-  test("reads no private note", async () => {
-    const workspace = folderWith({ "MEMORY.md": "zebra", "memory/a.md": "zebra", "team/plan.md": "plan" });
-    const { manager } = await open(workspace, { extraPaths: ["team", "."] });
-    const read = async (relPath: string): Promise<unknown> =>
-      await manager.readFile({ relPath, from: 1, lines: 5, audience: "shared", signal: never });
-    for (const relPath of ["MEMORY.md", "./MEMORY.md", "memory/a.md", "team/../memory/a.md", "memory/../MEMORY.md"])
-      await expect(read(relPath), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-    expect(await read("team/plan.md")).toMatchObject({ text: "plan" });
-  });
-});
-
-describe("without being asked", () => {
-  test("nothing happens where somebody only looks", async () => {
-    const workspace = folderWith({ "memory/a.md": "alpha" });
-    const context = { ...contextFor(workspace, { settings: settingsWith({ sync: { watch: true } }) }), readOnly: true };
-    const manager = await manageIndex({ index: createFakeStore(), context, backend: "test" });
-    expect(manager.status().watch).toEqual({ mode: "off", reason: "opened only to look" });
-  });
-});
-
 describe("a folder of notes and its watcher", () => {
   const group = { audience: "shared", sessionKey: "agent:main:telegram:group:-1" } as const;
 
@@ -175,17 +109,6 @@ describe("a folder of notes and its watcher", () => {
   }
 
   describe("a folder of notes", () => {
-    test("is searched, and each search sees what has changed, an edit of .gitignore too", async () => {
-      const workspace = folderWith({ "Zebra.md": "a zebra", "deep/b.mdx": "zebra b", "private/c.md": "zebra c" });
-      const { manager } = await open(workspace);
-      expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "deep/b.mdx", "private/c.md"]);
-      writeFiles(workspace, { ".gitignore": "private/", "d.markdown": "zebra d" });
-      expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "d.markdown", "deep/b.mdx"]);
-      writeFiles(workspace, { ".gitignore": "deep/" });
-      renameSync(path.join(workspace, "d.markdown"), path.join(workspace, "d.txt"));
-      expect((await found(manager, "zebra")).paths).toEqual(["Zebra.md", "private/c.md"]);
-    });
-
     test("that MEMORY.md is put into is the agent's from then on, unless all is asked for, and a weak answer says so", async () => {
       const files = { "Zebra.md": "a zebra", "deep/b.md": "zebra b", "MEMORY.md": "lion" };
       const agent = await found((await open(folderWith(files))).manager, "zebra");
@@ -215,34 +138,5 @@ describe("a folder of notes and its watcher", () => {
         expect(own).toHaveLength(33);
       },
     );
-
-    test("read nothing but what stands in a shared place", async () => {
-      const { manager } = await open(folderWith({ "Zebra.md": "zebra", ...shared }), { extraPaths: ["team"] });
-      const read = async (relPath: string, audience: "shared" | "private"): Promise<unknown> =>
-        await manager.readFile({ relPath, from: 1, lines: 5, audience, signal: never });
-      expect(await read("Zebra.md", "private")).toMatchObject({ text: "zebra" });
-      expect(await read("team/other.md", "shared")).toMatchObject({ text: "Nothing of that." });
-      for (const relPath of ["Zebra.md", "./Zebra.md", "team/../Zebra.md", "absent.md"])
-        await expect(read(relPath, "shared"), relPath).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-    });
   });
-
-  test("the watcher sees a note that is saved anywhere, not what is left out, and an edit of .gitignore", async () => {
-    const workspace = folderWith(tables.linkedVault);
-    const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
-    await manager.sync?.(syncParams());
-    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
-    mkdirSync(path.join(workspace, "new"));
-    writeFileSync(path.join(workspace, "new/d.mdx"), "delta");
-    await eventually(() => store.paths().includes("new/d.mdx"), "a note in a new folder is indexed");
-    writeFiles(workspace, { ".gitignore": "new\n" });
-    await eventually(() => store.paths().join() === "a.md,private/b.md", "other notes are left out");
-    // What was left out before is watched now.
-    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched anew");
-    writeFileSync(path.join(workspace, "private/e.md"), "epsilon");
-    await eventually(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
-    rmSync(path.join(workspace, "a.md"));
-    await eventually(() => !store.paths().includes("a.md"), "a deleted note is gone");
-    expect(store.paths().toSorted()).toEqual(["private/b.md", "private/e.md"]);
-  }, 60_000);
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@memslot/test-tools/wait";
@@ -18,21 +18,6 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe("a search", () => {
-  test("in an empty workspace says that there is nothing, and what to do", async () => {
-    const workspace = folderWith();
-    const { manager } = await openMemory(workspace);
-    const { results, report } = await search(manager, "budget");
-    expect(results).toEqual([]);
-    expect(report).toMatchObject({ state: "ok", reason: `there is no memory file in ${workspace}` });
-    expect(report.action).toMatch(/^Write Markdown notes there/u);
-  });
-
-  test("that finds nothing says why", async () => {
-    const { manager } = await openMemory(folderWith({ "MEMORY.md": "budget" }));
-    expect((await search(manager, "zebra")).report).toMatchObject(data.noWordFound);
-    expect((await search(manager, "…")).report).toMatchObject(data.noWordAsked);
-  });
-
   test("finds a word of 100,000 letters, in English and in German notes, and answers one that no note has", async () => {
     const word = "ay".repeat(50_000);
     const german = "Wir haben gestern mit der Bahn die Stadt verlassen und sind erst nach dem Abend wieder gekommen.";
@@ -102,18 +87,6 @@ describe("a search", () => {
     expect(manager.status().lastSyncError).toBeUndefined();
   });
 
-  test("after the workspace has vanished shows nothing as if it stood there, and says why", async () => {
-    const workspace = folderWith({ "memory/a.md": "zebra" });
-    const { manager } = await openMemory(workspace);
-    await search(manager, "zebra");
-    renameSync(workspace, `${workspace}-gone`);
-    const { paths, report } = await search(manager, "zebra");
-    renameSync(`${workspace}-gone`, workspace);
-    expect(paths).toEqual([]);
-    expect(report.state).toBe("stale");
-    expect(report.reason).toContain(workspace);
-  });
-
   test("that cannot answer at all throws and reports nothing", async () => {
     const { manager, store } = await openMemory(folderWith({ "memory/a.md": "zebra" }));
     store.fail("searchKeyword", () => new Error("database is closed"));
@@ -130,21 +103,6 @@ describe("a search", () => {
     expect(asked.length).toBeGreaterThan(0);
     for (const { argument } of asked) expect(argument).toMatchObject([{ terms: expect.any(Array) }, { signal }]);
   });
-
-  test("that is aborted while it waits ends at once, and the sync goes on", async () => {
-    const { manager, store } = await openMemory(folderWith({ "memory/a.md": "zebra" }));
-    const slow = gate();
-    store.before("replaceFiles", () => slow.opened);
-    const controller = new AbortController();
-    const waiting = manager.search("zebra", searchOptions({ signal: controller.signal }));
-    setTimeout(() => controller.abort(), 20);
-    await expect(waiting).rejects.toMatchObject({ name: "AbortError" });
-    slow.open();
-    expect((await search(manager, "zebra")).paths).toEqual(["memory/a.md"]);
-    await expect(manager.search("zebra", searchOptions({ signal: AbortSignal.abort() }))).rejects.toMatchObject({
-      name: "AbortError",
-    });
-  });
 });
 
 describe("where searches do not sync", () => {
@@ -156,14 +114,6 @@ describe("where searches do not sync", () => {
     expect(results).toEqual([]);
     expect(report.state).toBe("stale");
     expect(report.reason).toContain("index");
-  });
-
-  test("they answer from the last sync", async () => {
-    const workspace = folderWith({ "MEMORY.md": "zebra" });
-    const { manager, sync } = await openMemory(workspace, { settings });
-    await sync();
-    writeFiles(workspace, { "memory/a.md": "zebra" });
-    expect(await search(manager, "zebra")).toMatchObject({ paths: ["MEMORY.md"], report: { state: "ok" } });
   });
 });
 
@@ -235,23 +185,6 @@ describe("meaning", () => {
     await eventually(() => manager.status().vector?.embedded === 2, "both vectors are there");
     expect(await store.stats()).toMatchObject({ chunks: 2 });
   });
-
-  test("a provider that fails for the query only degrades that answer", async () => {
-    const provider = fakeEmbeddings({
-      fail: (what) => (what === "query" ? new EmbeddingError("auth", "timeout") : undefined),
-    });
-    const { manager } = await openMemory(folderWith({ "memory/a.md": "our budget" }), { provider });
-    expect(await search(manager, "budget")).toMatchObject({
-      paths: ["memory/a.md"],
-      report: { state: "degraded", mode: "keyword", reason: expect.stringContaining("timeout") as string },
-    });
-  });
-
-  test("without a provider keywords are a mode of their own, and not an error", async () => {
-    const { manager } = await openMemory(folderWith({ "memory/a.md": "our budget" }));
-    expect((await search(manager, "budget")).report).toMatchObject({ state: "ok", mode: "keyword" });
-    expect(manager.status()).toMatchObject(data.withoutProvider);
-  });
 });
 
 describe("syncs", () => {
@@ -273,17 +206,6 @@ describe("syncs", () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => search(manager, "zebra")));
     for (const answer of answers) expect(answer.paths).toEqual(["memory/a.md"]);
     expect(store.calls.filter(({ method }) => method === "listFiles")).toHaveLength(1);
-  });
-
-  test("one that fails does not stop the next one", async () => {
-    const { store, sync } = await openMemory(folderWith({ "memory/a.md": "zebra" }));
-    store.fail("listFiles", () => new Error("busy"));
-    const failing = sync();
-    const next = sync();
-    await expect(failing).rejects.toThrow("busy");
-    store.fail("listFiles", undefined);
-    await next.catch(() => undefined);
-    expect(await sync()).toMatchObject({ failed: [] });
   });
 
   test("that are aborted leave no error behind", async () => {
@@ -351,23 +273,5 @@ describe("closing", () => {
     await manager.close?.();
     expect(await syncing).toMatchObject({ name: "AbortError" });
     expect(store.calls.at(-1)?.method).toBe("close");
-  });
-
-  test("ends a sync that a search began", async () => {
-    const { manager, store } = await openMemory(folderWith({ "memory/a.md": "zebra" }));
-    const slow = gate();
-    const begun = gate();
-    store.before("listFiles", () => {
-      begun.open();
-      return slow.opened;
-    });
-    const waiting = manager.search("zebra", searchOptions()).catch((error: unknown) => error);
-    await begun.opened;
-    const closed = manager.close?.();
-    slow.open();
-    await closed;
-    await waiting;
-    expect(store.calls.filter(({ method }) => method === "close")).toHaveLength(1);
-    expect(store.paths()).toEqual([]);
   });
 });

@@ -11,40 +11,6 @@ import { readTimes } from "../text/times/read-times.ts";
 import { timeTerms } from "./search.ts";
 import tables from "./test/names.json" with { type: "json" };
 
-describe("matches", () => {
-  test("name the line, the term and how often it stands there", () => {
-    const { lines, counts, words } = matchLines(
-      ["deploy and deployed", "nothing", "Server"],
-      "",
-      weightedTerms("deploy server unknown"),
-    );
-    expect(lines.map((line) => [...line.counts])).toEqual([[[0, 2]], [], [[1, 1]]]);
-    expect([...counts]).toEqual([
-      [0, 2],
-      [1, 1],
-    ]);
-    expect(words).toBe(5);
-  });
-
-  test("count the headings above the lines, which are no line themselves", () => {
-    const { lines, counts, words } = matchLines(["deploy"], "2026-03-05 > Server", weightedTerms("deploy server"));
-    expect(lines).toHaveLength(1);
-    expect([...counts.keys()]).toEqual([0, 1]);
-    expect(words).toBe(1);
-  });
-
-  test("a prefix matches every word that begins with it", () => {
-    const terms = weightedTerms("猫");
-    expect(matchLines(["黑猫咪"], "", terms).counts.size).toBe(1);
-    expect(matchLines(["黑狗"], "", terms).counts.size).toBe(0);
-  });
-
-  test("an identifier is matched whole and in parts", () => {
-    expect(matchLines(["see QX-7919"], "", weightedTerms("qx-7919")).counts.size).toBe(3);
-    expect(matchLines(["see QX-8000"], "", weightedTerms("qx-7919")).counts.size).toBe(1);
-  });
-});
-
 describe("scores of a chunk", () => {
   const weigh = (text: string, query: string, averageWords = 10, counts?: Record<string, number>): number => {
     const terms = weightedTerms(query, counts);
@@ -153,23 +119,12 @@ describe("the terms of a time", () => {
     return timeTerms(readTimes(query, { now, days }).periods).map(({ term, prefix }) => (prefix ? `${term}*` : term));
   }
 
-  test.each([
-    ["a question without a time", "heat pump", []],
-    ["a day", "on 2026-03-05", ["2026-03-05", "2026-03"]],
-    ["some days", "3-5 January 2024", ["2024-01-03", "2024-01-04", "2024-01-05", "2024-01"]],
-    ["days of two months", "31 January to 1 February 2024", ["2024-01-31", "2024-02-01", "2024-01", "2024-02"]],
-    ["a season", "summer 2023", ["2023-06*", "2023-07*", "2023-08*"]],
-    ["many years", "1990 to 2010", Array.from({ length: 21 }, (_, at) => `${1990 + at}-*`)],
-    ["all that was before a time", "before 2024", []],
-  ])("%s asks for what its notes stand under", (_, query, expected) => {
-    expect(termsOf(query)).toEqual(expected);
-  });
-
-  test("a month is asked for by its days, the first of them first", () => {
-    const terms = termsOf("February 2024");
-    expect(terms.slice(0, 2)).toEqual(["2024-02-01", "2024-02-02"]);
-    expect(terms.slice(-2)).toEqual(["2024-02-29", "2024-02"]);
-  });
+  test.each(tables.timeTerms as [string, string, string][])(
+    "%s asks for what its notes stand under",
+    (_, query, expected) => {
+      expect(termsOf(query).join(" ")).toBe(expected);
+    },
+  );
 
   test("however many times are named, a store is asked for 64 terms at most, the likeliest first", () => {
     const days = Array.from({ length: 30 }, (_, year) => Math.floor(Date.UTC(1996 + year, 4, 6) / 86_400_000));

@@ -35,19 +35,6 @@ describe("the keyword leg over texts that are at hand", () => {
     ]);
   });
 
-  test("finds words in another form", async () => {
-    expect((await ask("mills")).answer.rows.map(({ path }) => path)).toEqual(["b.md", "a.md"]);
-  });
-
-  test("takes a word that stands nowhere as the beginning of one, and leaves it where that is nowhere either", async () => {
-    const { answer, terms } = await ask("groc zzz");
-    expect(answer.rows.map(({ path }) => path)).toEqual(["c.md"]);
-    expect(terms.map(({ term, prefix }) => [term, prefix])).toEqual([
-      ["groc", true],
-      ["zzz", false],
-    ]);
-  });
-
   test("gives no more than the limit, and nothing for a query without words", async () => {
     expect((await ask("mill", 1)).answer.rows).toHaveLength(1);
     expect((await ask("!!!")).answer.rows).toEqual([]);

@@ -129,40 +129,6 @@ describe("by keywords", () => {
     const both = await storeWith({ "memory/a.md": "the car", "memory/b.md": "the carpet" });
     expect((await search(both, "car")).paths).toEqual(["memory/a.md"]);
   });
-
-  test("a date in the query lifts the note of that day", async () => {
-    const found = await search(await storeWith(notes), "importer on March 6");
-    expect(found.paths[0]).toBe("memory/2026-03-06.md");
-    expect(found.paths).toContain("memory/2026-03-05.md");
-  });
-
-  test("an old note is found like a new one", async () => {
-    const old = {
-      "memory/2001-01-01.md": "the secret recipe",
-      ...Object.fromEntries(Array.from({ length: 50 }, (_, day) => [`memory/2026-02-${day}.md`, "other things"])),
-    };
-    expect((await search(await storeWith(old), "secret recipe yesterday")).paths[0]).toBe("memory/2001-01-01.md");
-  });
-
-  test("a snippet of a long chunk is at most 700 characters and holds the match", async () => {
-    const text = `${"Many words that nobody asks for.\n".repeat(25)}The code is ZR-11.\n${"Some more words.\n".repeat(20)}`;
-    const { results } = await search(await storeWith({ "memory/a.md": text }), "ZR-11");
-    expect(results[0]?.snippet).toContain("The code is ZR-11.");
-    expect(results[0]?.snippet.length).toBeLessThanOrEqual(700);
-  });
-
-  test("a line that stands in two overlapping chunks is shown once", async () => {
-    const text = Array.from(
-      { length: 60 },
-      (_, index) => `line ${index} ${index === 18 ? "needle" : "hay"} ${"x".repeat(70)}`,
-    ).join("\n");
-    const store = await storeWith({ "memory/a.md": text });
-    const holders = store.chunksOf("memory/a.md").filter((chunk) => chunk.text.includes("needle"));
-    expect(holders).toHaveLength(2);
-    const { results } = await search(store, "needle");
-    expect(results.flatMap(({ snippet }) => snippet.split("needle").slice(1))).toHaveLength(1);
-    expect(results[0]?.snippet).toContain("needle");
-  });
 });
 
 describe("by both legs", () => {
@@ -191,15 +157,6 @@ describe("by both legs", () => {
     expect(await match("where is the money of Petra", fakeEmbeddings())).toEqual({
       level: "none",
       reason: 'none of these results holds "Petra"',
-    });
-  });
-
-  test("says in which leg a result was found", async () => {
-    const { results } = await search(await storeWith(notes), "budget", { provider: fakeEmbeddings() });
-    expect(results[0]).toMatchObject({
-      path: "MEMORY.md",
-      textScore: expect.any(Number) as number,
-      vectorScore: expect.any(Number) as number,
     });
   });
 
@@ -259,32 +216,9 @@ describe("minScore", () => {
     expect(results.length).toBe(4);
     expect(report.dropped.minScore).toBe(0);
   });
-
-  test("named in the call cuts what words found, but no exact find", async () => {
-    const store = await storeWith(notes);
-    const query = "importer kitten lab Kraków budget";
-    const { results, report } = await search(store, query, { minScore: 0.9, strict: true });
-    expect(results).toEqual([]);
-    expect(report).toMatchObject({ state: "ok", reason: "4 results are below minScore", dropped: { minScore: 4 } });
-    expect((await search(store, "budget", { minScore: 0.99, strict: true })).paths).toEqual(["MEMORY.md"]);
-    expect((await search(store, "what is QX-7919 about zebras", { minScore: 0.99, strict: true })).paths).toEqual([
-      "memory/2026-03-05.md",
-    ]);
-  });
 });
 
 describe("limits", () => {
-  const many = Object.fromEntries(
-    Array.from({ length: 300 }, (_, index) => [`memory/${index}.md`, `budget number ${index}`]),
-  );
-
-  test("as many results as were asked for, and the report counts the rest", async () => {
-    const { results, report } = await search(await storeWith(many), "budget", { maxResults: 7 });
-    expect(results).toHaveLength(7);
-    expect(report.dropped.limit).toBe(93);
-    expect(report.legs.keyword).toEqual({ candidates: 100, kept: 7 });
-  });
-
   test.each(tables.candidates as [number, number, number][])(
     "%i results times %i ask each leg for %i candidates",
     async (maxResults, candidateMultiplier, expected) => {
@@ -486,13 +420,6 @@ describe("a retriever that fails", () => {
     store.setHealth({ fts: { enabled: true, available: false } });
     const provider = queryFails(new Error("connection refused"));
     await expect(searchAtOnce(store, "budget", { provider })).rejects.toThrow("connection refused");
-  });
-
-  test("an abort by the caller ends the search", async () => {
-    const store = await storeWith(notes);
-    const controller = new AbortController();
-    store.before("searchKeyword", () => controller.abort());
-    await expect(search(store, "budget", { signal: controller.signal })).rejects.toMatchObject({ name: "AbortError" });
   });
 });
 

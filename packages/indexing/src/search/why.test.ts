@@ -93,13 +93,6 @@ describe("the parts of a score", () => {
     expect(seen.rerank > 0).toBe("reranked" in how);
     await manager.close?.();
   });
-
-  test("are told to nobody who did not ask", async () => {
-    const manager = await open(tempFolder({ "MEMORY.md": "zebra" }));
-    const [result] = await manager.search("zebra", searchOptions());
-    expect(result).toBeDefined();
-    expect(result).not.toHaveProperty("parts");
-  });
 });
 
 describe("why something is not found", () => {

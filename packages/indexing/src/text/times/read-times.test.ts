@@ -162,11 +162,6 @@ describe("named patterns", () => {
     expect(groupsOf(pattern.exec("nothing"))).toBeUndefined();
   });
 
-  test("no pattern has two groups of one name for an engine that knows none such", () => {
-    const names = [...namedPattern("(?<a>x)|(?<a>y)|(?<a>z)(?<b>1)(?<=q)(?<!r)").source.matchAll(/\(\?<([^=!>]+)>/g)];
-    expect(names.map(([, name]) => name)).toEqual(["a", "a$2", "a$3", "b"]);
-  });
-
   test("every pattern that is put together from parts here is made so", () => {
     const sources = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" }).filter((name) =>
       /(?<!\.test)\.ts$/.test(name),
