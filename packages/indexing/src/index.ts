@@ -1,14 +1,4 @@
-export type {
-  ChunkRow,
-  IndexedFile,
-  RevisionStep,
-  IndexKeywordAnswer,
-  QuarantinedChunk,
-  FileRecord,
-  IndexHealth,
-  IndexStats,
-  IndexVectorAnswer,
-} from "./index-records.ts";
+export type * from "./index-records.ts";
 export type { NoteIndex } from "./note-index.ts";
 export type { FileTable, LeaseName, IndexLeases, Ledger, LedgerOptions } from "./ledger/ledger.ts";
 export { type UsageEntry, readUsage } from "./embedding/requests/read-usage.ts";

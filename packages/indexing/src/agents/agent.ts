@@ -37,6 +37,8 @@ export interface AgentFile {
   /** The name of the object or the TOML table with the MCP servers. */
   readonly group?: string;
   readonly entry?: (connection: Connection) => object;
+  /** Without `entry`: fields of the server's entry before command, arguments and environment. */
+  readonly before?: object;
   readonly handler?: (command: string, event: string) => object;
   /** The `version` that a file of hooks needs. */
   readonly version?: number;

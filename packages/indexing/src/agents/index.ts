@@ -1,14 +1,11 @@
 import type { Agent, HookMoment } from "./agent.ts";
-import { antigravity } from "./antigravity.ts";
+import withoutHooks from "./agents-without-hooks.json" with { type: "json" };
 import { claudeCode } from "./claude-code.ts";
-import { claudeDesktop } from "./claude-desktop.ts";
 import { codex } from "./codex.ts";
 import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
 import { vscode } from "./vscode.ts";
-import { windsurf } from "./windsurf.ts";
-import { zed } from "./zed.ts";
 
 /** The agents that memslot connects to, in the order of lists. After a change here: `pnpm generate`. */
 export const agents: readonly Agent[] = [
@@ -18,10 +15,7 @@ export const agents: readonly Agent[] = [
   opencode,
   cursor,
   vscode,
-  claudeDesktop,
-  zed,
-  windsurf,
-  antigravity,
+  ...(withoutHooks as readonly Agent[]),
 ];
 
 export function agentOf(id: string): Agent {

@@ -12,7 +12,7 @@ export const vscode: Agent = {
       user: "@config/Code/User/mcp.json",
       project: ".vscode/mcp.json",
       group: "servers",
-      entry: ({ server }) => ({ type: "stdio", ...server }),
+      before: { type: "stdio" },
     },
     {
       what: "hooks",

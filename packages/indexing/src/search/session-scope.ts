@@ -9,8 +9,8 @@ import { hasOtherNames, isPrivateNote } from "@memslot/core/host";
 import { onlyIn, type PathScope } from "../chunk-store.ts";
 import type { IndexedSource, SourceOutcome, SourceScope, StoredFiles } from "../indexed-source.ts";
 import { isMarkdown, ignoredFolders } from "../scan/folder-rules.ts";
+import { entriesOf } from "../scan/file-state.ts";
 import { memoryRoots, relativePath, type MemoryRoot } from "../scan/memory-roots.ts";
-import { type Dirent, readdirSync } from "node:fs";
 import path from "node:path";
 import { notesLayout } from "@memslot/core/files";
 import { createTimeSlices } from "../time-slices.ts";
@@ -166,13 +166,5 @@ async function filesIn(
       } else if (isMarkdown(name) && root.fits(inside + name) && accepts(absolutePath))
         found.push(relativePath(workspaceDir, absolutePath));
     }
-  }
-}
-
-function entriesOf(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
   }
 }

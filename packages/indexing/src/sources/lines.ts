@@ -140,7 +140,7 @@ const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_t
 const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user", "assistant"]);
 /** User messages that were not written by a person. */
 const generatedOrigins: ReadonlySet<unknown> = new Set(["inter_session", "internal_system", "heartbeat"]);
-const latestMs = 8.64e15;
+const latestMs = Date.UTC(9999, 11, 31);
 
 /** Parses a line of our own transcripts, without tool calls, thoughts and images. */
 export function readRecord(line: Buffer | undefined): TranscriptRecord {

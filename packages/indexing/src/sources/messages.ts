@@ -84,13 +84,6 @@ function renderMessage(role: "user" | "assistant", text: string, tokens: number)
   return Array.from(splitLongLine(content, budget, 0), (line) => label + line);
 }
 
-/** The local ISO day, as for "yesterday" in a query. */
-export function localDay(timeMs: number): string {
-  const time = new Date(timeMs);
-  const pad = (value: number, length: number): string => String(value).padStart(length, "0");
-  return `${pad(time.getFullYear(), 4)}-${pad(time.getMonth() + 1, 2)}-${pad(time.getDate(), 2)}`;
-}
-
 /** Messages farther apart do not share a chunk. It limits what is read again. */
 const maxSpreadBytes = 256 * 1024;
 

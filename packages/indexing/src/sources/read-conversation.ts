@@ -8,7 +8,8 @@ import type { ScannedFile } from "../scan/scan.ts";
 import type { FileReading } from "../indexed-source.ts";
 import { loadStemmers } from "../text/languages/stemmers.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { localDay, MessageChunker, type Origin, type RenderedMessage, renderSaid } from "./messages.ts";
+import { isoDate, localDay } from "../text/times/calendar.ts";
+import { MessageChunker, type Origin, type RenderedMessage, renderSaid } from "./messages.ts";
 import {
   type LineChoice,
   type NumberedRecords,
@@ -223,7 +224,7 @@ function follow(origin: Origin, record: TranscriptRecord, tokens: number): Rende
   let { turn, day, passedOver } = origin;
   let rendered: string[] = [];
   if (record.kind === "broken" || (record.kind === "message" && record.cut)) passedOver++;
-  if ("timeMs" in record && record.timeMs !== undefined) day = localDay(record.timeMs);
+  if ("timeMs" in record && record.timeMs !== undefined) day = isoDate(localDay(new Date(record.timeMs)));
   if (record.kind === "compaction") turn = "plain";
   if (record.kind === "message") ({ rendered, turn } = renderSaid(record, turn, tokens));
   const role = record.kind === "message" ? record.role : "assistant";

@@ -98,25 +98,11 @@ export function joined(first: Days | undefined, last: Days | undefined): Days | 
   return first && last && first.from <= last.to ? { from: first.from, to: last.to } : undefined;
 }
 
-/** Holidays with month, first day and number of days. Lunar ones other than Easter are excluded. */
-export type Holiday =
-  | "christmas"
-  | "christmasEve"
-  | "christmasDay"
-  | "newYear"
-  | "newYearsEve"
-  | "easter"
-  | "halloween"
-  | "valentine"
-  | "thanksgiving"
-  | "labourDay"
-  | "chineseNationalDay";
+/** Month, first day and number of days by holiday. Lunar ones other than Easter are excluded. */
+const holidays: Readonly<Record<string, readonly number[]>> = table;
 
-// The type is written down, so that the types of the package import no JSON.
-const holidays: Readonly<Record<Holiday, readonly number[]>> = table;
-
-export function holidayDays(holiday: Holiday, year: number): Days | undefined {
-  const [month, day, count] = holidays[holiday];
+export function holidayDays(holiday: string, year: number): Days | undefined {
+  const [month, day, count] = holidays[holiday] ?? [];
   if (month !== undefined && day !== undefined) return spanFrom(dayNumber(year, month, day), count);
   if (holiday === "easter") return spanFrom(easterDay(year), 4, -2);
   const first = dayNumber(year, 11, 1);
@@ -124,8 +110,8 @@ export function holidayDays(holiday: Holiday, year: number): Days | undefined {
   return first === undefined ? undefined : spanFrom(first + ((3 - weekdayOf(first) + 7) % 7) + 21, 1);
 }
 
-export function isOneDay(holiday: Holiday): boolean {
-  return holiday === "thanksgiving" || holidays[holiday][2] === 1;
+export function isOneDay(holiday: string): boolean {
+  return holiday === "thanksgiving" || holidays[holiday]?.[2] === 1;
 }
 
 function spanFrom(day: number | undefined, count = 1, shift = 0): Days | undefined {

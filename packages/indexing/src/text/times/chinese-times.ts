@@ -2,7 +2,6 @@ import { lazily } from "@memslot/core/host";
 import zh from "../languages/zh.json" with { type: "json" };
 import {
   type Days,
-  type Holiday,
   holidayDays,
   isOneDay,
   joined,
@@ -49,7 +48,7 @@ const vocabulary = zh.chineseDates;
 const years: Readonly<Record<string, number>> = vocabulary.years;
 const days: Readonly<Record<string, number>> = vocabulary.days;
 const seasons = vocabulary.seasons as Readonly<Record<string, Season>>;
-const holidays = vocabulary.holidays as Readonly<Record<string, Holiday>>;
+const holidays: Readonly<Record<string, string>> = vocabulary.holidays;
 const units = vocabulary.units as Readonly<Record<string, CountedUnit>>;
 
 const forms = lazily(() => patternsOf("chinese", "g", { days: longestFirst(days), holidays: longestFirst(holidays) }));

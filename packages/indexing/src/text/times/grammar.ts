@@ -113,40 +113,16 @@ function foldCharacter(character: string): string {
   return replaced.get(character) ?? character.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();
 }
 
-/** Words around a date, by kind. Written out because the types of a package must not import JSON. */
-type Around =
-  | "hint"
-  | "announced"
-  | "opened"
-  | "betweenDays"
-  | "joins"
-  | "counted"
-  | "early"
-  | "middle"
-  | "late"
-  | "to"
-  | "and"
-  | "between"
-  | "betweenOrFrom"
-  | "since"
-  | "before"
-  | "after"
-  | "until"
-  | "distanceBefore"
-  | "distanceAfter"
-  | "serving"
-  | "filler";
-
 /** The date words of a language. Patterns are compiled on first use: most queries have no date. */
 export class Grammar {
   readonly name: string;
   /** Undefined for Chinese, whose times are read by rules of its own. */
   readonly dates: Language | undefined;
   readonly phrases: () => ReturnType<typeof patternsOf>;
-  readonly #around: Readonly<Partial<Record<Around, string>>>;
-  readonly #made = new Map<Around, RegExp>();
+  readonly #around: Readonly<Record<string, string>>;
+  readonly #made = new Map<string, RegExp>();
 
-  constructor(name: string, around: Readonly<Partial<Record<Around, string>>>, dates?: Language) {
+  constructor(name: string, around: Readonly<Record<string, string>>, dates?: Language) {
     const year = String.raw`(?<y>(?:1[5-9]|20)?\d0)`;
     this.name = name;
     this.dates = dates && { ...dates, decade: dates.decade.replaceAll("DECADE", year) };
@@ -154,7 +130,8 @@ export class Grammar {
     this.#around = around;
   }
 
-  pattern(kind: Around): RegExp {
+  /** A kind of words around a date. A language without such words matches nothing. */
+  pattern(kind: string): RegExp {
     const made = this.#made.get(kind) ?? namedPattern(filled(this.#around[kind] ?? "(?!)", this.#words()));
     this.#made.set(kind, made);
     return made;

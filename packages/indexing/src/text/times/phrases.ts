@@ -208,8 +208,8 @@ function nameOf({ months, loneMonths, seasons, holidays }: Language, word: strin
   return { unit: isOneDay(holiday) ? "day" : "span", days: (year) => holidayDays(holiday, year), isSure: false };
 }
 
-function keyOf<Key extends string>(patterns: Readonly<Partial<Record<Key, string>>>, word: string): Key | undefined {
-  return (Object.keys(patterns) as Key[]).find((key) => indexOf([patterns[key] ?? ""], word) === 0);
+function keyOf<Key extends string>(patterns: Readonly<Record<Key, string>>, word: string): Key | undefined {
+  return (Object.keys(patterns) as Key[]).find((key) => indexOf([patterns[key]], word) === 0);
 }
 
 function stepOf(groups: Groups): number {

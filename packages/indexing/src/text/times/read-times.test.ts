@@ -6,6 +6,7 @@ import { readTimes, type TimeReading } from "./read-times.ts";
 import { expectDaysReadBack } from "../test/any-text.ts";
 import { timeMatch } from "./time-match.ts";
 import { timeOfPath } from "./time-of-path.ts";
+import { languages } from "../languages/files.ts";
 import tables from "./test/readings.json" with { type: "json" };
 import path from "node:path";
 import { groupsOf, namedPattern } from "./grammar.ts";
@@ -39,6 +40,13 @@ test.each(["english", "german", "french", "spanish", "portuguese", "italian", "d
     expect(read).toEqual(phrases);
   },
 );
+
+test("every language with dates has the words that English has", () => {
+  const kinds = Object.values(languages).flatMap(({ dates }) => (dates ? [Object.keys(dates)] : []));
+  const english = Object.keys(languages.en.dates ?? {}).filter((kind) => kind !== "doubts");
+  expect(kinds.length).toBe(8);
+  for (const own of kinds) expect(own).toEqual(expect.arrayContaining(english));
+});
 
 describe("what only looks like a time", () => {
   test("is left in the question", () => {
