@@ -29,7 +29,7 @@ export async function askSix(
   return results.length === 0 ? { results, confidence: 0, level: "none" } : { results, confidence, level };
 }
 
-/** One line for each group of questions that are not answered: how well they are told from the answerable ones. */
+/** One line for each group of questions that are not answered: how well they are distinguished from answerable ones. */
 export function printConfidence(
   title: string,
   groups: readonly { name: string; answerable: readonly Believed[]; unanswerable: readonly Believed[] }[],

@@ -17,7 +17,7 @@ export interface Question {
   evidence: { path: string; line?: number | undefined; text?: string | undefined }[];
 }
 
-/** A public data set, read from a folder where somebody put it; undefined where it is not there. */
+/** A public data set, read from a folder; undefined if it is missing. */
 export interface DataSet {
   name: string;
   sets: RetrievalSet[];

@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
 import path from "node:path";
-import type { EmbeddingProvider, Memory } from "@memslot/core";
-import { openMemory } from "memslot";
+import type { EmbeddingProvider } from "@memslot/core";
 import { type DataSet, loadCmrc, loadLocomo, type RetrievalSet } from "./datasets.ts";
 import { benchProviders, type ProviderOf } from "./hybrid-providers.ts";
-import { openSet, type Searcher, type Tally, tallies } from "./recall.ts";
+import { openNotes, openSet, type Searcher, type Tally, tallies } from "./recall.ts";
 import { printTable } from "../support/table.ts";
 import { readVault } from "./vault.ts";
 
@@ -63,7 +60,7 @@ function figures(of: ReadonlyMap<string, Tally>): string[] {
   });
 }
 
-/** So many questions that a run takes minutes, in two halves that nobody has chosen. */
+/** So many questions that a run takes minutes, in two halves by hash. */
 function sampled({ name, sets }: DataSet): DataSet {
   const halved = sets.map(({ files, questions }): RetrievalSet => {
     const hash = ({ text }: { text: string }): string => createHash("sha256").update(text).digest("hex");
@@ -104,36 +101,11 @@ async function openHybrid(
   embeddings: EmbeddingProvider,
   told: (weight: string) => void,
 ): Promise<Searcher> {
-  const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-bench-"));
-  const workspaceDir = path.join(folder, "workspace");
-  for (const [file, text] of set.files) {
-    const target = path.join(workspaceDir, file);
-    mkdirSync(path.dirname(target), { recursive: true });
-    writeFileSync(target, text);
-  }
-  const memory: Memory = await openMemory({
-    agentId: "bench",
-    workspaceDir,
-    embeddings,
-    config: {
-      agents: {
-        defaults: {
-          memorySearch: {
-            store: { path: path.join(folder, "index.sqlite") },
-            sync: { onSearch: false, watch: false },
-          },
-        },
-      },
-    },
-  });
-  await memory.sync({ reason: "bench" });
+  const { memory, close } = await openNotes(set.files, {}, false, { embeddings });
   told(memory.status().embedding?.meaning?.weight?.toFixed(3) ?? "not measured");
   return {
     search: (query, limit) => memory.search(query, { maxResults: limit }),
-    async close() {
-      await memory.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close,
   };
 }
 

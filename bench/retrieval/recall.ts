@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { type Memory, type Reranker } from "@memslot/core";
+import type { Memory, OpenMemoryOptions } from "@memslot/core";
 import { answerTokens, placeTokens } from "@memslot/core/host";
 import { openMemory } from "memslot";
 import type { DataSet, Question, RetrievalSet } from "./datasets.ts";
@@ -113,7 +113,11 @@ export async function openNotes(
   files: ReadonlyMap<string, string>,
   settings: Readonly<Record<string, unknown>> = {},
   everywhere = false,
-  { reranker, query }: { reranker?: Reranker | undefined; query?: Readonly<Record<string, unknown>> } = {},
+  {
+    reranker,
+    embeddings,
+    query,
+  }: Pick<OpenMemoryOptions, "reranker" | "embeddings"> & { query?: Readonly<Record<string, unknown>> } = {},
 ): Promise<{ memory: Memory; close: () => Promise<void> }> {
   const folder = mkdtempSync(path.join(os.tmpdir(), "memslot-bench-"));
   const workspaceDir = path.join(folder, "workspace");
@@ -126,12 +130,13 @@ export async function openNotes(
     agentId: "bench",
     workspaceDir,
     reranker,
+    embeddings,
     config: {
       ...settings,
       agents: {
         defaults: {
           memorySearch: {
-            provider: "none",
+            ...(embeddings === undefined && { provider: "none" }),
             store: { path: path.join(folder, "index.sqlite") },
             sync: { onSearch: false },
             ...(query && { query }),

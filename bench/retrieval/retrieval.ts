@@ -10,7 +10,7 @@ import { benchDocuments, benchVault } from "./vault-retrieval.ts";
 /**
  * Measures, in keyword mode, how much of the known evidence is in the first results: in the range of lines (recall@k),
  * and in the text that an agent is shown (snippet recall@6). The baseline runs on the same questions. The vault and the
- * diaries of this repository are always there, the public sets where somebody has put them.
+ * diaries of this repository are always there, the public sets if they are installed.
  */
 export async function benchRetrieval(dataFolder: string | undefined): Promise<void> {
   await benchVault();

@@ -117,7 +117,7 @@ export interface VectorSpace {
 }
 
 export interface StoreStats {
-  /** Where it is, as a person is told: a path or an address, without keys. */
+  /** Location for display: a path or an address, without keys. */
   location: string;
   /** Chunks of the build that answers. */
   chunks: number;

@@ -13,8 +13,8 @@ export {
   outcomeOf,
   placesOf,
 } from "./search/search-outcome.ts";
-export { type AskedQuery, filtersRows } from "./search/query/asked-query.ts";
-export { listRows } from "./search/query/listed-notes.ts";
-export { fitsPlace, fittingPart, undatedIn } from "./search/query/row-filter.ts";
-export { type FoundChunk, matchTexts, rowOf, withTerms } from "./search/search-texts.ts";
+export { type AskedQuery, filtersRows } from "./search/query/query-filters.ts";
+export { listRows } from "./search/query/list-notes.ts";
+export { fitsPlace, fittingPart, undatedIn } from "./search/query/chunk-filter.ts";
+export { type FoundChunk, matchTexts, rowOf, withTerms } from "./search/text-search.ts";
 export { stopWords } from "./text/languages/languages.ts";

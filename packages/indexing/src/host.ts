@@ -13,7 +13,7 @@ export { holdsNotes, isMarkdown } from "./scan/folder-rules.ts";
 export { type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
 export { noteFile } from "./scan/workspace.ts";
 export { isUsualGap } from "./scan/workspace.ts";
-export { journalFileName, journalFolder, sessionsFolder } from "./sources/folders.ts";
+export { journalFileName, journalFolder, sessionsFolder } from "./sources/session-folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sources/strip-injected.ts";
 export {
@@ -25,7 +25,7 @@ export {
   textOf,
   timeOf,
   type TranscriptLine,
-} from "./sources/lines.ts";
+} from "./sources/transcript-lines.ts";
 export { connectMarkers, decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/token-weight.ts";
 export { stopWords } from "./text/languages/languages.ts";

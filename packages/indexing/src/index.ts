@@ -29,8 +29,8 @@ export { bm25Within, type CountedText } from "./text/bm25.ts";
 export { type ClientSurvey, surveyClients } from "./agents/agent-source.ts";
 export { createIndexedManager } from "./stores/indexed-manager.ts";
 export { readMemoryFile } from "./scan/read-file.ts";
-export { sessionsFolder } from "./sources/folders.ts";
-export { timeOfPath } from "./text/times/time-of-path.ts";
+export { sessionsFolder } from "./sources/session-folders.ts";
+export { timeOfPath } from "./text/times/note-days.ts";
 export { queryTerms } from "./text/query-terms.ts";
 export { indexTerms, scanTerms } from "./text/words.ts";
 export {

@@ -17,9 +17,9 @@ import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
 import type { UnsearchedCounter } from "./scan/workspace.ts";
 import type { IndexedSource, SearchedSource, SourceScope } from "./indexed-source.ts";
-import { journalFolder, journalOfTranscript } from "./sources/folders.ts";
+import { journalFolder, journalOfTranscript } from "./sources/session-folders.ts";
 import { placesOf, type SearchInput, type SearchOutcome, withMore } from "./search/search-outcome.ts";
-import { askedQuery, isFiltered } from "./search/query/asked-query.ts";
+import { askedQuery, isFiltered } from "./search/query/query-filters.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/word-source.ts";
@@ -200,8 +200,8 @@ async function findWrong(
 }
 
 function leftOut(count: number): SearchCondition {
-  if (count === 0) return { state: "stale", reason: "the index was damaged and is being made anew from the notes" };
-  const reason = `what the index says of ${count} places does not stand in the files and is left out; they are being indexed again`;
+  if (count === 0) return { state: "stale", reason: "the index was damaged and is being rebuilt from the notes" };
+  const reason = `${count} places of the index do not match the files and are excluded; they are being indexed again`;
   return { state: "stale", reason, count };
 }
 

@@ -8,7 +8,7 @@ import { createAgentSource } from "./agents/agent-source.ts";
 import { createIndexSync } from "./sync/index-sync.ts";
 import { statusOfIndex, findExcluded } from "./sync/index-status.ts";
 import type { IndexedSource } from "./indexed-source.ts";
-import { journalFolder, sessionsFolder } from "./sources/folders.ts";
+import { journalFolder, sessionsFolder } from "./sources/session-folders.ts";
 import { createJournalSource, isJournalPath, readJournal } from "./sources/journal.ts";
 import { createManagerSearch } from "./manager-search.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";

@@ -55,7 +55,7 @@ describe("a traced store", () => {
   });
 });
 
-test("each look that an index takes by itself is told once; what an application asks for is told by the guard", async () => {
+test("each scan that an index starts is reported once; the guard reports what an application asks for", async () => {
   const seen = listen("sync");
   const store = createFakeStore();
   const source = createFakeSource({ "a.md": "alpha", "b.md": "beta" });

@@ -111,7 +111,7 @@ describe("what was dropped", () => {
     ["whose time is not over", future, all, said, false, true],
     ["whose transcript is not indexed", past, withoutSessions, said, false, true],
     ["whose transcript holds a part of it", past, all, { a: said.a }, false, true],
-    ["that somebody only looks at", past, all, said, true, true],
+    ["of a memory that is read only", past, all, said, true, true],
   ])("a file %s", async (_, keptUntil, sources, inTranscript, readOnly, stays) => {
     const stateDir = stateFolder();
     const file = journal(stateDir, "s1", said, keptUntil);
@@ -139,7 +139,7 @@ describe("what was dropped", () => {
   const byLine = { "line-1": said.a, "line-2": said.b };
   test.each([
     ["has other messages by the same ids", said, line("a", "Good morning") + line("b", "It rains")],
-    ["was written anew, where messages are named by their line", byLine, plain("Good morning", "It rains")],
+    ["was rewritten, where messages are named by their line", byLine, plain("Good morning", "It rains")],
     ["has them from a tool", said, line("a", said.a, "toolResult") + line("b", said.b)],
   ])("is not covered by a transcript that %s", async (_, dropped: Record<string, string>, text) => {
     const stateDir = stateFolder();

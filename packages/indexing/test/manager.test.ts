@@ -137,7 +137,7 @@ describe("several things at once", () => {
     expect(paths).toEqual(["MEMORY.md"]);
     expect(report.state).toBe("degraded");
     expect(report.reason).toContain("connection refused");
-    // How far the look is depends on the machine; that the notes are not all known is said in any case.
+    // How far the scan got depends on the machine; the answer reports unknown notes in any case.
     expect(report.reason).toMatch(/300 files have changed|not all files were looked at yet/);
     expect(report.conditions?.map(({ state }) => state).toSorted()).toEqual(["degraded", "stale"]);
   });
@@ -236,7 +236,7 @@ describe("status", () => {
     expect(manager.status()).toMatchObject(data.failedFile);
   });
 
-  test("notices of the store are told once and kept", async () => {
+  test("notices of the store are reported once and kept", async () => {
     const lines: string[] = [];
     const store = createFakeStore();
     store.setHealth({ notices: ["the index was damaged and was built again"] });

@@ -57,8 +57,8 @@ function absolutePath(pattern: string, place: AgentPlace): string {
   return /^[~$@]/u.test(pattern) ? (patternPath(pattern, place) ?? "") : path.join(place.cwd, pattern);
 }
 
-function entryOf({ entry, before }: AgentFile, connection: Connection): object {
-  return entry?.(connection) ?? { ...before, ...connection.server };
+function entryOf({ entry, before, after }: AgentFile, connection: Connection): object {
+  return entry?.(connection) ?? { ...before, ...connection.server, ...after };
 }
 
 function serverEntries(file: AgentFile, connection: Connection): JsonEntry[] {

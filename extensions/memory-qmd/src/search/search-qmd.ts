@@ -66,7 +66,7 @@ export async function searchQmd(input: SearchInput, context: QmdContext): Promis
     vector: isSemantic ? { rows: semanticRows(found, chunks, keyword.answer.rows) } : undefined,
     // The words of qmd may be about another query, or name a note.
     degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "keyword search only",
-    legsMs: performance.now() - started,
+    retrievalMs: performance.now() - started,
   });
   if (updates.index.unseen().length > 0) updates.request(unseen.length > own.length ? "soon" : "later");
   // A place in the list of qmd is no similarity.

@@ -15,12 +15,12 @@ import { notReadable } from "../scan/read-file.ts";
 import type { ScanResult } from "../scan/scan.ts";
 import type { FileReading, IndexedSource } from "../indexed-source.ts";
 import { createLineVerifier } from "../scan/verify-lines.ts";
-import { redactCopies } from "../secrets/redact-copies.ts";
+import { redactCopies, KeptCopies, keptRecord } from "../sources/conversation-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { wordsVersion } from "../text/words.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { readWindow, verifyLines } from "../sources/displayed-lines.ts";
-import { Finder } from "../sources/finder.ts";
+import { readWindow, verifyLines } from "../sources/conversation-lines.ts";
+import { Finder } from "../sources/conversation-finder.ts";
 import {
   type ConversationFile,
   isTranscriptDue,
@@ -30,11 +30,10 @@ import {
   recordsOf,
   transcriptCursor,
 } from "../sources/read-conversation.ts";
-import { unknownSize } from "../sources/lines.ts";
+import { unknownSize } from "../sources/transcript-lines.ts";
 import { recordReader } from "./agent.ts";
-import { KeptCopies, keptRecord } from "../sources/kept-copies.ts";
 import { agentOf } from "./index.ts";
-import { createProjectMatch, everywhere } from "../sources/project.ts";
+import { createProjectMatch, everywhere } from "../sources/project-match.ts";
 
 /** Part of the recipe: increase it when the same conversation results in other chunks. */
 const agentVersion = 2;

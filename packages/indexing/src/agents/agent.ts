@@ -1,4 +1,4 @@
-import type { Finder } from "../sources/finder.ts";
+import type { Finder } from "../sources/conversation-finder.ts";
 import {
   absoluteFolder,
   type JsonObject,
@@ -9,7 +9,7 @@ import {
   textOf,
   timeOf,
   type TranscriptRecord,
-} from "../sources/lines.ts";
+} from "../sources/transcript-lines.ts";
 
 /** `user`: for every project of this user. `project`: for the current folder. */
 export type ConnectScope = "user" | "project";
@@ -37,8 +37,9 @@ export interface AgentFile {
   /** The name of the object or the TOML table with the MCP servers. */
   readonly group?: string;
   readonly entry?: (connection: Connection) => object;
-  /** Without `entry`: fields of the server's entry before command, arguments and environment. */
+  /** Without `entry`: fields of the server's entry before and after command, arguments and environment. */
   readonly before?: object;
+  readonly after?: object;
   readonly handler?: (command: string, event: string) => object;
   /** The `version` that a file of hooks needs. */
   readonly version?: number;
@@ -123,17 +124,13 @@ export function additionalContext(hookEventName: string, text: string): object {
   return { hookSpecificOutput: { hookEventName, additionalContext: text } };
 }
 
-/** The hooks of Claude Code and of agents that took them over. */
-export const claudeHooks: AgentHooks = {
-  events: {
-    SessionStart: "start",
-    UserPromptSubmit: "prompt",
-    PreCompact: "compact",
-    Stop: "turn-end",
-    SessionEnd: "end",
-  },
-  answers: { start: additionalContext, prompt: additionalContext },
-};
+/** What an agent does, beside its facts in `agents.json`. */
+export interface AgentCode {
+  readonly files?: Partial<Record<AgentFile["what"], Pick<AgentFile, "entry" | "handler" | "text" | "mark">>>;
+  readonly hooks?: Pick<AgentHooks, "answers" | "isSender">;
+  readonly conversations?: Pick<Conversations, "said" | "folderOf" | "find">;
+  readonly silentSkips?: NonNullable<Agent["silentSkips"]>;
+}
 
 /** The message of a user or an assistant, from a content in the usual formats; undefined for other roles. */
 export function saidBy(role: unknown, content: unknown, id?: unknown, at?: unknown): SaidLine | undefined {
@@ -143,7 +140,10 @@ export function saidBy(role: unknown, content: unknown, id?: unknown, at?: unkno
 }
 
 /** A line of an agent's transcript as a record. */
-export function recordIn(line: JsonObject, { said: messageOf, folderOf }: Conversations): TranscriptRecord {
+export function recordIn(
+  line: JsonObject,
+  { said: messageOf, folderOf }: Omit<Conversations, "folders" | "layout">,
+): TranscriptRecord {
   const folder = absoluteFolder(folderOf?.(line));
   const said = messageOf?.(line);
   if (said === undefined) return { kind: "other", timeMs: timeOf(line["timestamp"]), folder };
@@ -151,6 +151,6 @@ export function recordIn(line: JsonObject, { said: messageOf, folderOf }: Conver
 }
 
 /** Reads the lines of an agent's transcripts. */
-export function recordReader(conversations: Conversations): RecordReader {
+export function recordReader(conversations: Omit<Conversations, "folders" | "layout">): RecordReader {
   return (line) => readJson(line, (record) => recordIn(record, conversations));
 }

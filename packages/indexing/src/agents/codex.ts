@@ -1,20 +1,12 @@
 import path from "node:path";
-import type { Finder } from "../sources/finder.ts";
-import { isObject, objectAt, textAt } from "../sources/lines.ts";
-import { everywhere } from "../sources/project.ts";
-import { type Agent, claudeHooks, type ConnectedFiles, hookGroup, saidBy, type SilentSkip } from "./agent.ts";
+import type { Finder } from "../sources/conversation-finder.ts";
+import { isObject, objectAt, textAt } from "../sources/transcript-lines.ts";
+import { everywhere } from "../sources/project-match.ts";
+import { additionalContext, type AgentCode, type ConnectedFiles, hookGroup, saidBy, type SilentSkip } from "./agent.ts";
 
-export const codex: Agent = {
-  id: "codex",
-  name: "Codex",
-  programs: ["codex"],
-  signs: ["$CODEX_HOME|~/.codex"],
-  files: [
-    {
-      what: "server",
-      user: "$CODEX_HOME/config.toml|~/.codex/config.toml",
-      project: ".codex/config.toml",
-      group: "mcp_servers",
+export const codex: AgentCode = {
+  files: {
+    server: {
       entry: ({ server: { command, args, env }, keys }) => ({
         command,
         args,
@@ -23,31 +15,10 @@ export const codex: Agent = {
         ...(keys.length > 0 && { env_vars: [...keys] }),
       }),
     },
-    {
-      what: "hooks",
-      user: "$CODEX_HOME/hooks.json|~/.codex/hooks.json",
-      project: ".codex/hooks.json",
-      handler: (command, event) => hookGroup(command, event === "SessionEnd" ? 3 : 10),
-    },
-    {
-      what: "instructions",
-      // An override replaces the other file.
-      user: ["$CODEX_HOME/AGENTS.override.md|~/.codex/AGENTS.override.md", "$CODEX_HOME/AGENTS.md|~/.codex/AGENTS.md"],
-      project: ["AGENTS.override.md", "AGENTS.md"],
-    },
-  ],
-  notes: {
-    hooks: "Codex runs no hook that you have not trusted: type /hooks in it once.",
-    project: "Codex reads .codex only in a project that you have trusted.",
+    hooks: { handler: (command, event) => hookGroup(command, event === "SessionEnd" ? 3 : 10) },
   },
-  about: "The entry names the variable of an API key if your configuration uses that embedding provider.",
-  hooks: claudeHooks,
+  hooks: { answers: { start: additionalContext, prompt: additionalContext } },
   conversations: {
-    folders: ["$CODEX_HOME|~/.codex"],
-    layout: [
-      "`sessions/`, `archived_sessions/`, both also compressed (`.jsonl.zst`)",
-      "`memories/*.md`, for all projects",
-    ],
     // `{timestamp, type: "response_item", payload: {type: "message", role, content}}`.
     said(line) {
       const payload = line["type"] === "response_item" ? objectAt(line, "payload") : undefined;

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "better-sqlite3";
-import type { Finder } from "../sources/finder.ts";
+import type { Finder } from "../sources/conversation-finder.ts";
 import {
   isObject,
   jsonOf,
@@ -11,9 +11,9 @@ import {
   textAt,
   timeOf,
   type TranscriptRecord,
-} from "../sources/lines.ts";
+} from "../sources/transcript-lines.ts";
 import { connectMarkers } from "../text/file-text.ts";
-import { type Agent, saidBy } from "./agent.ts";
+import { type AgentCode, saidBy } from "./agent.ts";
 import { findInDatabase, type StoredConversation, takeConversations } from "./databases.ts";
 
 const knownEvents = new Set(
@@ -26,48 +26,24 @@ const knownEvents = new Set(
 
 const { begin, end } = connectMarkers;
 
-export const cursor: Agent = {
-  id: "cursor",
-  name: "Cursor",
-  programs: ["cursor", "cursor-agent"],
-  signs: ["~/.cursor"],
-  files: [
-    { what: "server", user: "~/.cursor/mcp.json", project: ".cursor/mcp.json", group: "mcpServers" },
-    {
-      what: "hooks",
-      user: "~/.cursor/hooks.json",
-      project: ".cursor/hooks.json",
-      handler: (command) => ({ command }),
-      version: 1,
-    },
-    {
-      what: "instructions",
-      // Rules for all projects are in Cursor's settings, not in a file.
-      project: ".cursor/rules/memslot.mdc",
+export const cursor: AgentCode = {
+  files: {
+    hooks: { handler: (command) => ({ command }) },
+    instructions: {
       text: ({ instructions }) =>
         ["---", "description: Long-term memory", "alwaysApply: true", "---", begin, ...instructions, end, ""].join(
           "\n",
         ),
       mark: begin,
     },
-  ],
-  notes: { always: "Cursor shows notes at the start of a session; in between its model asks by itself." },
+  },
   hooks: {
-    events: {
-      sessionStart: "start",
-      beforeSubmitPrompt: "prompt",
-      preCompact: "compact",
-      stop: "turn-end",
-      sessionEnd: "end",
-    },
     // Before a prompt no hook can add text.
     answers: { start: (_, text) => ({ additional_context: text }) },
     isSender: (input) => (textAt(input, "cursor_version") ?? "").trim() !== "",
   },
   // Conversations of the editor (`state.vscdb`, with times) take precedence over those of the command line.
   conversations: {
-    folders: ["~/.cursor", "@config/Cursor/User"],
-    layout: ["`globalStorage/state.vscdb`; of the command line `projects/*/agent-transcripts/`", ""],
     // `{role, message: {content: […]}}`, without ids and times.
     said(line) {
       const said = saidBy(line["role"], objectAt(line, "message")?.["content"]);

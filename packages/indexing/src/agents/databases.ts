@@ -14,8 +14,8 @@ import path from "node:path";
 import type { Database } from "better-sqlite3";
 import { messageOf } from "@memslot/core";
 import { stampOf } from "../scan/file-state.ts";
-import type { Finder } from "../sources/finder.ts";
-import { numbered, type NumberedRecords, type TranscriptRecord, unknownSize } from "../sources/lines.ts";
+import type { Finder } from "../sources/conversation-finder.ts";
+import { numbered, type NumberedRecords, type TranscriptRecord, unknownSize } from "../sources/transcript-lines.ts";
 
 const waitMs = 1_000;
 /** How long a copy is reused. */

@@ -1,9 +1,10 @@
 import path from "node:path";
 import { withFile } from "../scan/open-file.ts";
-import type { Finder } from "../sources/finder.ts";
+import type { Finder } from "../sources/conversation-finder.ts";
 import {
   absoluteFolder,
   isObject,
+  type JsonObject,
   jsonOf,
   numbered,
   numberedLines,
@@ -12,27 +13,27 @@ import {
   readSmall,
   textAt,
   type TranscriptRecord,
-} from "../sources/lines.ts";
-import { everywhere } from "../sources/project.ts";
+} from "../sources/transcript-lines.ts";
+import { everywhere } from "../sources/project-match.ts";
 import {
   additionalContext,
-  type Agent,
+  type AgentCode,
   type ConnectedFiles,
-  type Conversations,
   hookGroup,
   recordIn,
+  recordReader,
+  saidBy,
+  type SilentSkip,
 } from "./agent.ts";
-import { recordReader, saidBy, type SilentSkip } from "./agent.ts";
 
 const maxFileBytes = 64 * 1024 * 1024;
 
 /** `tmp/<project>/chats/session-*.jsonl` or `.json` (earlier versions), `tmp/<project>/memory/*.md`, `GEMINI.md`. */
-const conversations: Conversations = {
-  folders: ["$GEMINI_CLI_HOME/.gemini|~/.gemini"],
-  layout: ["`tmp/*/chats/session-*.jsonl`, and `.json` of earlier versions", "`tmp/*/memory/*.md`, `GEMINI.md`"],
+const conversations = {
   // `{id, timestamp, type: "user" | "gemini", content}`; the same id again is the same message.
-  said: ({ type, content, id, timestamp }) => saidBy(type === "gemini" ? "assistant" : type, content, id, timestamp),
-  async find(finder, folder) {
+  said: ({ type, content, id, timestamp }: JsonObject) =>
+    saidBy(type === "gemini" ? "assistant" : type, content, id, timestamp),
+  async find(finder: Finder, folder: string) {
     const named = await projectNames(path.join(folder, "projects.json"));
     for (const name of await finder.folders(path.join(folder, "tmp")))
       await findProject(finder, path.join(folder, "tmp", name), named);
@@ -40,44 +41,18 @@ const conversations: Conversations = {
   },
 };
 
-export const gemini: Agent = {
-  id: "gemini",
-  name: "Gemini CLI",
-  programs: ["gemini"],
-  signs: ["~/.gemini/settings.json"],
-  files: [
-    {
-      what: "server",
-      user: "~/.gemini/settings.json",
-      project: ".gemini/settings.json",
-      group: "mcpServers",
+export const gemini: AgentCode = {
+  files: {
+    server: {
       // Gemini passes on no variable that is named like a key, unless the entry names it. It inserts the value itself.
       entry: ({ server, keys }) => ({
         ...server,
         env: { ...Object.fromEntries(keys.map((name) => [name, `$${name}`])), ...server.env },
       }),
     },
-    {
-      what: "hooks",
-      user: "~/.gemini/settings.json",
-      project: ".gemini/settings.json",
-      handler: (command) => hookGroup(command, 10_000, { name: "memslot" }),
-    },
-    { what: "instructions", user: "~/.gemini/GEMINI.md", project: "GEMINI.md" },
-  ],
-  notes: { always: "Gemini starts no server and runs no hook in a folder that it does not trust." },
-  about: "The entry names the variable of an API key if your configuration uses that embedding provider.",
-  hooks: {
-    events: {
-      SessionStart: "start",
-      BeforeAgent: "prompt",
-      // Sent before each request to its model.
-      PreCompress: "turn-end",
-      AfterAgent: "turn-end",
-      SessionEnd: "end",
-    },
-    answers: { start: additionalContext, prompt: additionalContext },
+    hooks: { handler: (command) => hookGroup(command, 10_000, { name: "memslot" }) },
   },
+  hooks: { answers: { start: additionalContext, prompt: additionalContext } },
   conversations,
   silentSkips,
 };

@@ -1,22 +1,41 @@
-import type { Agent, HookMoment } from "./agent.ts";
-import withoutHooks from "./agents-without-hooks.json" with { type: "json" };
+import { textAt } from "../sources/transcript-lines.ts";
+import { additionalContext, type Agent, type AgentCode, type HookMoment } from "./agent.ts";
+import table from "./agents.json" with { type: "json" };
 import { claudeCode } from "./claude-code.ts";
 import { codex } from "./codex.ts";
 import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
-import { vscode } from "./vscode.ts";
 
-/** The agents that memslot connects to, in the order of lists. After a change here: `pnpm generate`. */
-export const agents: readonly Agent[] = [
-  claudeCode,
+const vscode: AgentCode = {
+  files: { hooks: { handler: (command) => ({ type: "command", command, timeout: 10 }) } },
+  hooks: {
+    answers: { start: additionalContext },
+    // It also runs the hooks of Claude Code, and is the only agent with names in camel case.
+    isSender: (input, given) => given === "claude-code" && (textAt(input, "hookEventName") ?? "").trim() !== "",
+  },
+};
+
+const codeOf: Readonly<Record<string, AgentCode>> = {
+  "claude-code": claudeCode,
   codex,
+  cursor,
   gemini,
   opencode,
-  cursor,
   vscode,
-  ...(withoutHooks as readonly Agent[]),
-];
+};
+
+/** The agents that memslot connects to, in the order of lists. After a change here: `pnpm generate`. */
+export const agents: readonly Agent[] = (table as unknown as readonly Agent[]).map((facts) => {
+  const { files = {}, hooks, conversations, ...more } = codeOf[facts.id] ?? {};
+  return {
+    ...facts,
+    ...more,
+    files: facts.files.map((file) => ({ ...file, ...files[file.what] })),
+    ...(facts.hooks && { hooks: { ...facts.hooks, ...hooks } }),
+    ...(facts.conversations && { conversations: { ...facts.conversations, ...conversations } }),
+  };
+});
 
 export function agentOf(id: string): Agent {
   const agent = agents.find((each) => each.id === id);

@@ -8,26 +8,16 @@ import {
   textAt,
   timeOf,
   type TranscriptRecord,
-} from "../sources/lines.ts";
-import type { Agent } from "./agent.ts";
+} from "../sources/transcript-lines.ts";
+import type { AgentCode } from "./agent.ts";
 import { type StoredConversation, takeConversations } from "./databases.ts";
 
 const pluginMark = "// Written by memslot connect";
 const answer = (_: string, text: string): object => ({ text });
 
-export const opencode: Agent = {
-  id: "opencode",
-  name: "OpenCode",
-  programs: ["opencode"],
-  signs: ["$XDG_CONFIG_HOME/opencode|~/.config/opencode"],
-  files: [
-    {
-      what: "server",
-      user: ["jsonc", "json"].map(
-        (end) => `$XDG_CONFIG_HOME/opencode/opencode.${end}|~/.config/opencode/opencode.${end}`,
-      ),
-      project: ["opencode.jsonc", "opencode.json"],
-      group: "mcp",
+export const opencode: AgentCode = {
+  files: {
+    server: {
       entry: ({ server: { command, args, env } }) => ({
         type: "local",
         command: [command, ...args],
@@ -35,30 +25,10 @@ export const opencode: Agent = {
         enabled: true,
       }),
     },
-    {
-      what: "hooks",
-      user: "$XDG_CONFIG_HOME/opencode/plugins/memslot.js|~/.config/opencode/plugins/memslot.js",
-      project: ".opencode/plugins/memslot.js",
-      text: ({ hook = "" }) => pluginText(hook),
-      mark: pluginMark,
-    },
-    {
-      what: "instructions",
-      user: "$XDG_CONFIG_HOME/opencode/AGENTS.md|~/.config/opencode/AGENTS.md",
-      project: "AGENTS.md",
-    },
-  ],
-  notes: { always: "Restart OpenCode." },
-  about:
-    "The hooks are a small plugin. Subagents get no notes and their messages are not stored. Models that only write titles or summaries get no notes.",
-  hooks: {
-    events: { session_start: "start", prompt: "prompt", compact: "compact", stop: "turn-end" },
-    answers: { start: answer, prompt: answer },
-    stored: { taken: true },
+    hooks: { text: ({ hook = "" }) => pluginText(hook), mark: pluginMark },
   },
+  hooks: { answers: { start: answer, prompt: answer } },
   conversations: {
-    folders: ["$XDG_DATA_HOME/opencode|~/.local/share/opencode"],
-    layout: ["`opencode.db`", ""],
     find: (finder, folder) => takeConversations(finder, path.join(folder, "opencode.db"), sessionsIn),
   },
 };

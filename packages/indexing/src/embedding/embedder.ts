@@ -10,8 +10,8 @@ import {
   type SyncReport,
 } from "@memslot/core";
 import type { VectorSpace } from "../chunk-store.ts";
-import type { MeaningScale } from "../fusion/fuse.ts";
-import { areSame, SpaceScales } from "../fusion/space-scales.ts";
+import type { MeaningScale } from "../fusion/score-fusion.ts";
+import { areSame, SpaceScales } from "../fusion/vector-weight.ts";
 import type { QuarantinedChunk } from "../index-records.ts";
 import type { NoteIndex } from "../note-index.ts";
 import { listBatchJobs } from "./fill/batch-jobs.ts";

@@ -4,7 +4,7 @@ import type { FileRecord } from "../index-records.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import { filesBySource, type IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../scan/scan.ts";
-import { isMeasured, measuringTexts, sampled } from "../fusion/space-scales.ts";
+import { isMeasured, measuringTexts, sampled } from "../fusion/vector-weight.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { countRequests, packText, requestLimits, type TextWeight, tokensOf } from "./requests/pack.ts";
 

@@ -18,7 +18,7 @@ import { scanMemory, type ScanResult } from "../scan/scan.ts";
 import { linesOfChunks } from "../text/file-text.ts";
 import { namesIn } from "../text/note-context.ts";
 import { isoDate } from "../text/times/calendar.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
+import { timeOfPath } from "../text/times/note-days.ts";
 import { createTimeSlices } from "../time-slices.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 

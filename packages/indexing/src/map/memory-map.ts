@@ -5,7 +5,7 @@ import type { MappedPassages } from "../ledger/ledger.ts";
 import { type KeywordQuery, onlyIn, spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { isoDate, localDay } from "../text/times/calendar.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
+import { timeOfPath } from "../text/times/note-days.ts";
 import { chunkHash } from "../text/chunk-markdown.ts";
 import { queryTerms } from "../text/query-terms.ts";
 

@@ -2,15 +2,14 @@ import type { Chunk } from "../chunk-store.ts";
 import type { FoundLines } from "./verify-lines.ts";
 import { redactInSlices, redactLines } from "../secrets/redact-secrets.ts";
 import { type ChunkingOptions, chunkMarkdown } from "../text/chunk-markdown.ts";
-import { withoutData, withoutPictures } from "../text/embedded-data.ts";
+import { withoutData, withoutPictures } from "../text/encoded-data.ts";
 import { decodeLines, noteText, splitLines } from "../text/file-text.ts";
-import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import { chunkTerms, loadStemmers } from "../text/languages/chunk-terms.ts";
 import { languageOfFile, type LanguageCode } from "../text/languages/languages.ts";
-import { loadStemmers } from "../text/languages/stemmers.ts";
 import { contextOfNote, searchedText } from "../text/note-context.ts";
 import { mayHaveFrontMatter } from "../text/note-head.ts";
 import { isoDate } from "../text/times/calendar.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
+import { timeOfPath } from "../text/times/note-days.ts";
 
 export interface NoteBytes {
   bytes: Uint8Array;

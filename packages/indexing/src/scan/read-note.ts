@@ -8,7 +8,7 @@ import { noteText, TextLines, textVersion, whyNotText } from "../text/file-text.
 import { holdsLines, type NoteBytes } from "./note-tasks.ts";
 import { noteTask } from "./note-thread.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
-import { pathTimesVersion } from "../text/times/time-of-path.ts";
+import { pathTimesVersion } from "../text/times/note-days.ts";
 import { readSettled } from "./open-file.ts";
 import { type ScannedFile, scanMemory } from "./scan.ts";
 import { wordsVersion } from "../text/words.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { byRarity, inverseDocumentFrequency, bm25, idealBm25, matchLines, proximityScore } from "../text/bm25.ts";
-import { loadStemmers } from "../text/languages/stemmers.ts";
-import { scannerFor } from "../text/languages/chunk-terms.ts";
+import { loadStemmers, scannerFor } from "../text/languages/chunk-terms.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
 import { choosePassages } from "./passages/choose-passages.ts";
 import { candidateOf } from "./rank.ts";
@@ -56,15 +55,6 @@ describe("words and their stems", () => {
     expect(matches.counts).toEqual(new Map([[0, 2]]));
     expect(matches.lines[0]?.positions.map(({ word }) => word)).toEqual([2, 5]);
     expect(matches.words).toBe(matchLines([text], "", [haus]).words);
-  });
-
-  test("a note is named like a question that has another form of its name", async () => {
-    const chunk = { path: "Häuser.md", startLine: 1, context: "", lines: [text] };
-    const [haus] = weightedTerms("Haus");
-    if (haus === undefined) throw new Error("no word");
-    const named = (): ReturnType<typeof namedQuery> => namedQuery([{ ...haus, forms: ["~haus"] }]);
-    expect(nameMatch(named(), chunk)).toBe(0);
-    expect(nameMatch(named(), chunk, scannerFor([text], await languages))).toBe(2);
   });
 
   test("the part of a long line that is shown is where a form of the word stands", async () => {

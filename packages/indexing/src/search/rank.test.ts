@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-records.ts";
-import type { FusionWeights } from "../fusion/fuse.ts";
+import type { FusionWeights } from "../fusion/score-fusion.ts";
 import { rank, type Ranking } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/query-terms.ts";
-import { keywordAnswer, row, vectorAnswer } from "./test/ranked.ts";
+import { keywordAnswer, row } from "./test/ranked.ts";
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
 
 const usual: FusionWeights = { vector: 0.7, text: 0.3 };
@@ -18,7 +18,7 @@ function ranked(
   const { keyword: answer, vector, weights = usual } = legs;
   const keyword = { answer: answer ?? noAnswer, terms: queryTerms(query), readings: [] };
   const times = legs.dated === false ? { periods: [], isOnlyTime: false } : readTimes(query, { now });
-  return rank("", times, { keyword, vector, degraded: undefined, legsMs: 0 }, weights);
+  return rank("", times, { keyword, vector, degraded: undefined, retrievalMs: 0 }, weights);
 }
 
 /** The candidates of a keyword search that gave these rows. */
@@ -121,18 +121,10 @@ describe("exact finds", () => {
   });
 });
 
-describe("the two legs", () => {
-  test("a similarity over 1 is brought into the range, one under 0 stays what it is", () => {
-    const [low, high] = [row("low"), row("high")];
-    const { candidates } = ranked("x", {
-      vector: vectorAnswer([
-        [high, 1.000001],
-        [low, -0.4],
-      ]),
-      weights: { vector: 1, text: 0 },
-    });
-    expect(candidates.map((candidate) => candidate.vectorScore)).toEqual([1, -0.4]);
-  });
+test("a similarity over 1 is brought into the range, one under 0 stays what it is", () => {
+  const rows = [1.000001, -0.4].map((score) => ({ ...row("x"), score }));
+  const { candidates } = ranked("x", { vector: { rows }, weights: { vector: 1, text: 0 } });
+  expect(candidates.map((candidate) => candidate.vectorScore)).toEqual([1, -0.4]);
 });
 
 describe("dates", () => {

@@ -11,20 +11,19 @@ import {
 } from "../text/bm25.ts";
 import type { ChunkRow, IndexVectorAnswer } from "../index-records.ts";
 import { fileName } from "../chunk-store.ts";
-import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
+import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/score-fusion.ts";
 import { fitOf, type NamedQuery, namedQuery, nameMatch, namesOfNote } from "./name-match.ts";
 import { isTemplateName, namesIn, pathNames } from "../text/note-context.ts";
 import type { QueryTimes } from "../text/times/read-times.ts";
-import type { MatchedPeriod } from "../text/times/time-match.ts";
+import { type MatchedPeriod, timeOfPath } from "../text/times/note-days.ts";
 import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTimes } from "./time-weight.ts";
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
-import type { WordsFound } from "./words/ask-words.ts";
+import type { WordsFound } from "./words/search-words.ts";
 import { remembered } from "../text/word-cache.ts";
 import { scanTerms } from "../text/words.ts";
 import { type ScoreParts, type SearchReport } from "@memslot/core";
 import { isConversation } from "@memslot/core/host";
 import { headingOf } from "../text/note-head.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
 
 /** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */
 const lineWeight = 0.5;
@@ -58,13 +57,13 @@ export interface MovedNote {
 }
 
 /** What the vector search gave, and how its cosines are read. Without a scale they are read by themselves. */
-export interface VectorLeg extends IndexVectorAnswer {
+export interface RetrievedByVector extends IndexVectorAnswer {
   scale?: MeaningScale | undefined;
 }
 
-export interface LegAnswers {
+export interface Retrieved {
   keyword: WordsFound | undefined;
-  vector: VectorLeg | undefined;
+  vector: RetrievedByVector | undefined;
   /** The times that the query names, and the chunks of notes of them. Absent: they are only read from the query. */
   times?: QueryTimes | undefined;
   ofTime?: readonly ChunkRow[] | undefined;
@@ -73,7 +72,7 @@ export interface LegAnswers {
   /** Why the answer is worth less than it could be. */
   degraded: string | undefined;
   fallback?: SearchReport["fallback"];
-  legsMs: number;
+  retrievalMs: number;
 }
 
 export interface Ranking {
@@ -93,7 +92,7 @@ export interface Ranking {
 export function rank(
   query: string,
   { periods, isOnlyTime }: Pick<QueryTimes, "periods" | "isOnlyTime">,
-  { keyword: found, vector, ofTime = [], moved = [] }: LegAnswers,
+  { keyword: found, vector, ofTime = [], moved = [] }: Retrieved,
   weights: FusionWeights,
 ): Ranking {
   const { answer: keyword, languages } = found ?? {};
@@ -226,7 +225,7 @@ function isWrittenCode(term: WeightedTerm | undefined): boolean {
 }
 
 function fusionOf(
-  { rows, scale = scaleOfRows(rows) }: VectorLeg,
+  { rows, scale = scaleOfRows(rows) }: RetrievedByVector,
   weights: FusionWeights,
 ): (candidate: Candidate) => number {
   const cosines = new Map(rows.map(({ id, score }) => [id, Math.max(-1, Math.min(1, score))]));

@@ -179,7 +179,7 @@ describe("minScore", () => {
   });
 });
 
-describe("what fails leaves the order as it was, and is told", () => {
+describe("what fails leaves the order as it was, and is reported", () => {
   const refuse = (error: Error) => async (): Promise<never> => {
     throw error;
   };
@@ -188,21 +188,21 @@ describe("what fails leaves the order as it was, and is told", () => {
     async (_, texts) =>
       scores(texts) as number[];
 
-  const failing: readonly (readonly [name: string, rerank: Reranker["rerank"], words: RegExp, calls?: number])[] = [
-    ["an error", refuse(new Error("out of memory")), /out of memory$/],
-    ["a throw", () => assert.fail("not async"), /not async$/],
-    ["a refused key", refuse(new EmbeddingError("auth", "far answered 401")), /answered 401$/],
+  const failing: readonly (readonly [name: string, rerank: Reranker["rerank"], words: RegExp, calls: number])[] = [
+    ["an error", refuse(new Error("out of memory")), /out of memory$/, 1],
+    ["a throw", () => assert.fail("not async"), /not async$/, 1],
+    ["a refused key", refuse(new EmbeddingError("auth", "far answered 401")), /answered 401$/, 1],
     ["a dead network, twice", refuse(new EmbeddingError("transient", "gone")), /gone$/, 2],
-    ["too few scores", give(() => [1]), /broke its contract: it gave 1 scores for 5 texts/],
-    ["too many scores", give((texts) => [...texts, ""].map(() => 1)), /it gave 6 scores for 5 texts/],
-    ["scores that are none", give((texts) => texts.map(() => Number.NaN)), /a score is no finite number/],
-    ["texts for scores", give((texts) => texts.map(() => "1")), /no finite number/],
-    ["no list", give(() => ({ length: 5 })), /it gave no list/],
-    ["an abort that nobody asked for", refuse(new DOMException("x", "AbortError")), /ended the request$/],
-    ["changing the texts", give((texts) => (texts as string[]).sort()), /read only/],
+    ["too few scores", give(() => [1]), /broke its contract: it gave 1 scores for 5 texts/, 1],
+    ["too many scores", give((texts) => [...texts, ""].map(() => 1)), /it gave 6 scores for 5 texts/, 1],
+    ["scores that are none", give((texts) => texts.map(() => Number.NaN)), /a score is no finite number/, 1],
+    ["texts for scores", give((texts) => texts.map(() => "1")), /no finite number/, 1],
+    ["no list", give(() => ({ length: 5 })), /it gave no list/, 1],
+    ["an abort that the caller did not ask for", refuse(new DOMException("x", "AbortError")), /ended the request$/, 1],
+    ["changing the texts", give((texts) => (texts as string[]).sort()), /read only/, 1],
   ];
 
-  test.each(failing)("%s", async (_, rerank, words, calls = 1) => {
+  test.each(failing)("%s", async (_, rerank, words, calls) => {
     const store = await storeWith(heaps(5));
     const before = await search(store, "walrus number");
     const reranker = byNumber({ rerank });
@@ -257,7 +257,7 @@ describe("what fails leaves the order as it was, and is told", () => {
     expect(rerank).toHaveBeenCalledTimes(1);
   });
 
-  test("a group is not told what the reranker said", async () => {
+  test("a group does not get the reranker's message", async () => {
     const store = await storeWith(heaps(5));
     const reranker = byNumber({ rerank: async () => Promise.reject(new Error("cannot read: my diary")) });
     const { report } = await search(store, "walrus number", { audience: "shared", rerank: stageOf(reranker) });

@@ -14,13 +14,13 @@ import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { RerankStage } from "./rerank-stage.ts";
 import type { FoundLines } from "../scan/verify-lines.ts";
-import { matchStrength, ofNoDay, timeStrength } from "./match-strength.ts";
+import { matchStrength, ofNoDay, timeStrength } from "./confidence.ts";
 import { chooseNotes, passesScore, type ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
-import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/fuse.ts";
-import { type Candidate, type LegAnswers, rank, type Ranking, type VectorLeg } from "./rank.ts";
+import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/score-fusion.ts";
+import { type Candidate, type Retrieved, rank, type Ranking, type RetrievedByVector } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
-import type { AskedQuery } from "./query/asked-query.ts";
+import type { AskedQuery } from "./query/query-filters.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { readTimes } from "../text/times/read-times.ts";
 import { scorePartsOf } from "./rank.ts";
@@ -70,7 +70,7 @@ export interface IndexQuestion extends SearchInput {
 export interface SearchTrace {
   input: SearchInput;
   places: readonly SearchedSource[];
-  legs: LegAnswers;
+  legs: Retrieved;
   ranking: Ranking;
   /** The candidates that have a place among the results, by note. */
   notes: readonly (readonly Candidate[])[];
@@ -95,7 +95,7 @@ export function filledPlaces(
   return stats === undefined ? places : filled.length > 0 ? filled : places.slice(0, 1);
 }
 
-export function rankingOf({ query, settings, now }: SearchInput, legs: LegAnswers): Ranking {
+export function rankingOf({ query, settings, now }: SearchInput, legs: Retrieved): Ranking {
   return rank(
     query,
     legs.times ?? readTimes(query, { now }),
@@ -107,7 +107,7 @@ export function rankingOf({ query, settings, now }: SearchInput, legs: LegAnswer
 export function outcomeOf(
   input: SearchInput,
   places: readonly SearchedSource[],
-  legs: LegAnswers,
+  legs: Retrieved,
   given?: Ranking,
 ): SearchOutcome {
   const { options } = input;
@@ -147,7 +147,7 @@ export function outcomeOf(
     meaning: keyword && vector && scaleOf(vector),
     ...(keyword && keyword.readings.length > 0 && { readings: keyword.readings }),
     fallback: legs.fallback,
-    timingsMs: { legs: round(legs.legsMs), rank: round(performance.now() - started) },
+    timingsMs: { legs: round(legs.retrievalMs), rank: round(performance.now() - started) },
   };
   const compared = [...lines, ...dropped.map((candidate) => [candidate.row, [foundLines(candidate)]] as const)];
   return {
@@ -164,7 +164,7 @@ export function withMore(outcome: SearchOutcome, more: readonly SearchCondition[
 
 function strengthOf(
   { query, now }: SearchInput,
-  { keyword, vector, times = readTimes(query, { now }) }: LegAnswers,
+  { keyword, vector, times = readTimes(query, { now }) }: Retrieved,
   { candidates, terms, isOnlyTime }: Ranking,
   results: readonly MemorySearchResult[],
 ): Pick<SearchReport, "confidence" | "match"> {
@@ -180,7 +180,7 @@ function strengthOf(
 }
 
 /** Without a measured scale, the rows determine it. */
-function scaleOf({ rows, scale = scaleOfRows(rows) }: VectorLeg): MeaningScale {
+function scaleOf({ rows, scale = scaleOfRows(rows) }: RetrievedByVector): MeaningScale {
   return scale;
 }
 
@@ -230,7 +230,7 @@ function foundLines({ row: { startLine, endLine }, lines }: Candidate): FoundLin
 
 function emptyReason(
   { query, now }: SearchInput,
-  { keyword, times = readTimes(query, { now }) }: LegAnswers,
+  { keyword, times = readTimes(query, { now }) }: Retrieved,
   belowScore: number,
   places: readonly SearchedSource[],
 ): string {

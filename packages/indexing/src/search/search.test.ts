@@ -41,17 +41,6 @@ describe("by time", () => {
     expect(candidates).toBeGreaterThanOrEqual(kept);
   });
 
-  test("a time that no note is of finds what mentions it, and says no more than that", async () => {
-    const found = await search(await storeWith(diary), "what happened on 1 January 2020", { days });
-    expect(found.report.confidence).toBeLessThan(0.5);
-    const near = await search(await storeWith(diary), "what did I do on 11 March 2026", { days });
-    expect(near.paths).toContain("memory/2026-03-14.md");
-    expect(near.report.match).toEqual({ level: "weak", reason: "no note is of that time; these are of days near it" });
-    const nothing = await search(await storeWith({ "a.md": "words" }), "what did I do last week");
-    expect(nothing.results).toEqual([]);
-    expect(nothing.report.reason).toBe("there is no note of 2026-03-02 to 2026-03-08");
-  });
-
   test("a note without a day is found by those in its headings, and shown by the lines under them", async () => {
     const log =
       "# Log\n\n## 2026-03-01\n\nSowed radishes.\n\n## 2026-03-05\n\nFrost killed the beans.\n\n## 2026-03-08\n\nSnow.\n";
@@ -110,7 +99,7 @@ describe("by keywords", () => {
     },
   );
 
-  test("a key that is pasted into the question finds the line that held one, and the store is not told it", async () => {
+  test("a key that is pasted into the question finds the line that held one, and the store does not get it", async () => {
     const key = ["sk", "proj", "Zx81QwErTy", "UiOp4567LkJhGfDsAqWeRtYuIoP"].join("-");
     const kept = redactSecrets(`The key of the importer is ${key}.\n`);
     const store = await storeWith({ ...notes, "memory/keys.md": kept });
@@ -295,7 +284,7 @@ describe("limits", () => {
     expect(asked(store).map((query) => query.scope)).toEqual([scope, scope]);
   });
 
-  test("a session that may see nothing asks nobody", async () => {
+  test("a session that may see nothing asks neither store nor provider", async () => {
     const store = await storeWith(notes);
     const provider = fakeEmbeddings();
     const before = store.calls.length;

@@ -1,9 +1,8 @@
-import { type ManagerSearchOptions, messageOf } from "@memslot/core";
+import { messageOf } from "@memslot/core";
 import { byRarity, isLarge } from "../text/bm25.ts";
-import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
-import type { AskedQuery } from "./query/asked-query.ts";
+import type { AskedQuery } from "./query/query-filters.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import type { EmbeddedQuery } from "../embedding/query.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -19,114 +18,108 @@ import {
   withMore,
 } from "./search-outcome.ts";
 import { movedNotes } from "./moved-notes.ts";
-import type { LegAnswers, VectorLeg } from "./rank.ts";
+import type { Retrieved, RetrievedByVector } from "./rank.ts";
 import { type QueryTimes, readTimes } from "../text/times/read-times.ts";
 import { queryTerms } from "../text/query-terms.ts";
-import { askWords, type WordsFound } from "./words/ask-words.ts";
+import { askWords, type WordsFound } from "./words/search-words.ts";
 import type { WordSource } from "./words/word-source.ts";
 import { isoDate } from "../text/times/calendar.ts";
-import type { MatchedPeriod } from "../text/times/time-match.ts";
+import type { MatchedPeriod } from "../text/times/note-days.ts";
 
 const minCandidates = 100;
 const maxCandidates = 200;
 /** The same where the newest or the oldest of them are asked for: any of the matches may be one. */
 const orderedCandidates = 5000;
 
+/** A question, the places that it is asked in, those of them with chunks, and how many rows of each are wanted. */
+interface Run extends IndexQuestion {
+  places: readonly SearchedSource[];
+  filled: readonly SearchedSource[];
+  limit: number;
+}
+
 /** Runs both retrievers in parallel and merges them. Throws the first error if both fail. */
 export async function searchChunks(input: IndexQuestion): Promise<SearchOutcome> {
-  const { store, settings, options, query } = input;
-  const places = placesOf(options, input.scope);
-  const filled = filledPlaces(places, input.stats);
+  const { store, options } = input;
   const started = performance.now();
-  const hybrid = settings.query.hybrid;
-  const relevant = Math.min(maxCandidates, Math.max(minCandidates, options.maxResults * hybrid.candidateMultiplier));
-  const limit = (options.order ?? "relevance") === "relevance" ? relevant : orderedCandidates;
-  const vectors = hybrid.enabled ? input.vectors : undefined;
+  const run = runOf(input);
+  const times = await timesOf(run);
   const useKeywords = store.health().fts.available;
-
-  const times = await timesOf(input, places);
-  const byTime = useKeywords ? timeLeg(store, times, filled, limit) : undefined;
-  const byWords = useKeywords
-    ? keywordLeg(input, wordsOf(redactSecrets(query), input.asked), places, limit)
-    : undefined;
+  const byTime = useKeywords ? retrieveByTime(run, times) : undefined;
+  const byWords = useKeywords ? retrieveByWords(run, wordsOf(redactSecrets(input.query), input.asked)) : undefined;
+  const vectors = input.settings.query.hybrid.enabled ? input.vectors : undefined;
   const [keyword, vector] = await Promise.allSettled([
     byWords,
-    vectors && (await isAnythingSeen(input, places, byWords))
-      ? vectorLeg(store, vectors, query, filled, limit, options)
-      : undefined,
+    vectors && (await isAnythingSeen(run, byWords)) ? retrieveByVector(run, vectors) : undefined,
   ]);
   const ofTime = (await byTime?.catch(() => [])) ?? [];
   options.signal.throwIfAborted();
-  const answered = [keyword, vector].some((leg) => leg.status === "fulfilled" && leg.value !== undefined);
+  const [words, near] = [keyword, vector].map((leg) => (leg.status === "fulfilled" ? leg.value : undefined)) as [
+    WordsFound | undefined,
+    Awaited<ReturnType<typeof retrieveByVector>> | undefined,
+  ];
   const failed = [keyword, vector].find((leg) => leg.status === "rejected");
-  if (!answered && failed) throw failed.reason;
+  if (words === undefined && near === undefined && failed) throw failed.reason;
 
-  const vectorAnswer = vector.status === "fulfilled" ? vector.value : undefined;
-  const rows = [keyword.status === "fulfilled" ? (keyword.value?.answer.rows ?? []) : [], ofTime];
-  const moved = await movedNotes(rows.flat(), store, places);
-  return await rerankedOutcome(input, places, {
-    isCut: isFull([...rows, vectorAnswer?.rows.filter(({ score }) => score >= options.minScore) ?? []], places, limit),
-    keyword: keyword.status === "fulfilled" ? keyword.value : undefined,
-    vector: vectorAnswer,
+  const rows = [words?.answer.rows ?? [], ofTime];
+  return await rerankedOutcome(run, {
+    isCut: isFull(run, [...rows, near?.rows.filter(({ score }) => score >= options.minScore) ?? []]),
+    keyword: words,
+    vector: near,
     times,
     ofTime,
-    moved,
-    degraded: (await degradation(keyword, vector, useKeywords, input)) ?? noteOn(vectorAnswer, options),
-    fallback: vectorAnswer?.fallback,
-    legsMs: performance.now() - started,
+    moved: await movedNotes(rows.flat(), store, run.places),
+    degraded: (await degradation(run, keyword, vector)) ?? noteOn(near, options),
+    fallback: near?.fallback,
+    retrievalMs: performance.now() - started,
   });
 }
 
-function isFull(legs: readonly (readonly ChunkRow[])[], places: readonly SearchedSource[], limit: number): boolean {
+function runOf(input: IndexQuestion): Run {
+  const { maxResults, order = "relevance" } = input.options;
+  const places = placesOf(input.options, input.scope);
+  const wanted = maxResults * input.settings.query.hybrid.candidateMultiplier;
+  const relevant = Math.min(maxCandidates, Math.max(minCandidates, wanted));
+  const limit = order === "relevance" ? relevant : orderedCandidates;
+  return { ...input, places, filled: filledPlaces(places, input.stats), limit };
+}
+
+function isFull({ places, limit }: Run, legs: readonly (readonly ChunkRow[])[]): boolean {
   return legs.some((rows) => places.some(({ source }) => rows.filter((row) => row.source === source).length >= limit));
 }
 
 /** The outcome in the order of the reranker, where there is one. A list of days keeps its own. */
-async function rerankedOutcome(
-  input: IndexQuestion,
-  places: readonly SearchedSource[],
-  legs: LegAnswers,
-): Promise<SearchOutcome> {
-  const { rerank, options } = input;
+async function rerankedOutcome(run: Run, legs: Retrieved): Promise<SearchOutcome> {
+  const { rerank, options, places } = run;
   if (rerank === undefined || legs.times?.isOnlyTime === true || (options.order ?? "relevance") !== "relevance")
-    return outcomeOf(input, places, legs);
-  const ranking = rankingOf(input, legs);
-  const { candidates, report } = await rerank.order(input, ranking);
-  const outcome = outcomeOf(input, places, legs, { ...ranking, candidates });
+    return outcomeOf(run, places, legs);
+  const ranking = rankingOf(run, legs);
+  const { candidates, report } = await rerank.order(run, ranking);
+  const outcome = outcomeOf(run, places, legs, { ...ranking, candidates });
   if (report === undefined) return outcome;
   const { state, reason, ms } = report;
   const told = { ...outcome.report, rerank: report, timingsMs: { ...outcome.report.timingsMs, rerank: ms } };
   return withMore({ ...outcome, report: told }, state === "failed" && reason ? [{ state: "degraded", reason }] : []);
 }
 
-async function timesOf(input: SearchInput, places: readonly SearchedSource[]): Promise<QueryTimes> {
-  const { query, now } = input;
+async function timesOf({ query, now, days, places }: Run): Promise<QueryTimes> {
   const times = readTimes(query, { now });
-  if (times.periods.length === 0 || input.days === undefined) return times;
-  return readTimes(query, { now, days: await input.days(places) });
+  if (times.periods.length === 0 || days === undefined) return times;
+  return readTimes(query, { now, days: await days(places) });
 }
 
 /** The chunks of notes of these times, whether or not they hold a word of the query. */
-async function timeLeg(
-  store: NoteIndex,
-  { periods }: QueryTimes,
-  places: readonly SearchedSource[],
-  limit: number,
-): Promise<ChunkRow[]> {
+async function retrieveByTime({ store, filled, limit }: Run, { periods }: QueryTimes): Promise<ChunkRow[]> {
   const terms = timeTerms(periods);
   if (terms.length === 0) return [];
   const answers = await Promise.all(
-    places.map(({ source, scope }) => store.searchKeyword({ terms, sources: [source], scope, limit })),
+    filled.map(({ source, scope }) => store.searchKeyword({ terms, sources: [source], scope, limit })),
   );
   return answers.flatMap(({ rows }) => rows);
 }
 
 /** For a shared audience, a search over nothing is skipped, so that it reveals nothing. */
-async function isAnythingSeen(
-  { options }: SearchInput,
-  places: readonly SearchedSource[],
-  byWords: Promise<WordsFound> | undefined,
-): Promise<boolean> {
+async function isAnythingSeen({ options, places }: Run, byWords: Promise<WordsFound> | undefined): Promise<boolean> {
   if (places.length === 0 || options.audience === "private") return places.length > 0;
   const leg = await byWords?.catch(() => undefined);
   return leg === undefined || leg.answer.chunkCount > 0;
@@ -136,14 +129,9 @@ function wordsOf(query: string, asked: AskedQuery | undefined): string {
   return [query, ...(asked?.phrases ?? []).map(({ text }) => text)].join(" ").trim();
 }
 
-async function keywordLeg(
-  { store, languages, revision, stats }: IndexQuestion,
-  query: string,
-  places: readonly SearchedSource[],
-  limit: number,
-): Promise<WordsFound> {
+async function retrieveByWords(run: Run, query: string): Promise<WordsFound> {
+  const { store, languages, revision, stats, places, filled, limit } = run;
   const isNarrowed = places.some(({ scope }) => scope !== undefined);
-  const filled = filledPlaces(places, stats);
   const counting = isNarrowed ? filled : places.slice(0, 1).map(() => ({ source: noSource, scope: undefined }));
   const ask = async (asked: readonly QueryTerm[], among: readonly SearchedSource[], most: number) =>
     await Promise.all(
@@ -206,17 +194,13 @@ function sumOf(answers: readonly IndexKeywordAnswer[], terms: number): Counts {
 
 const nothing: IndexKeywordAnswer = { rows: [], chunkCount: 0, documentFrequencies: [] };
 
-async function vectorLeg(
-  store: NoteIndex,
+async function retrieveByVector(
+  { store, query, filled, limit, options: { signal, audience } }: Run,
   vectors: Embedder,
-  query: string,
-  places: readonly SearchedSource[],
-  limit: number,
-  { signal, audience }: Pick<ManagerSearchOptions, "signal" | "audience">,
-): Promise<VectorLeg & Pick<EmbeddedQuery, "note" | "fallback">> {
+): Promise<RetrievedByVector & Pick<EmbeddedQuery, "note" | "fallback">> {
   const { space, vector, note, fallback } = await vectors.embedQuery(query, signal);
   const search = Promise.all(
-    places.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
+    filled.map(({ source, scope }) => store.searchVector({ space, vector, sources: [source], scope, limit })),
   );
   // For a shared audience the scale comes from visible chunks only.
   const [answers, scale] = await Promise.all([
@@ -227,10 +211,9 @@ async function vectorLeg(
 }
 
 async function degradation(
-  keyword: PromiseSettledResult<{ answer: IndexKeywordAnswer } | undefined>,
+  { store, options }: Run,
+  keyword: PromiseSettledResult<WordsFound | undefined>,
   vector: PromiseSettledResult<unknown>,
-  useKeywords: boolean,
-  { store, options }: IndexQuestion,
 ): Promise<string | undefined> {
   if (vector.status === "rejected") return `keyword search only: ${await whyNoVector(vector.reason, options)}`;
   if (keyword.status === "rejected") {
@@ -238,8 +221,8 @@ async function degradation(
     return options.audience === "shared" ? failed : `${failed}: ${messageOf(keyword.reason)}`;
   }
   if (keyword.value?.answer.incomplete !== undefined) return keyword.value.answer.incomplete;
-  if (!useKeywords) return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
-  return undefined;
+  if (keyword.value !== undefined) return undefined;
+  return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
 }
 
 /** Counts of missing vectors and provider errors concern all notes, so a shared audience does not get them. */

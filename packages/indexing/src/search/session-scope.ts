@@ -17,35 +17,39 @@ import { createTimeSlices } from "../time-slices.ts";
 
 export type { SourceScope };
 
-/** What a session may search: main session everything, a group only shared notes, each its own transcript. */
-export async function sessionScope(input: {
-  sessionKey: string | undefined;
-  audience: SessionAudience;
-  agentId: string;
+/** The workspace whose notes are shared in part. */
+interface Shared {
   workspaceDir: string;
   settings: Pick<MemorySearchSettings, "extraPaths" | "notes">;
   signal: AbortSignal;
+}
+
+interface Session extends Shared {
+  sessionKey: string | undefined;
+  audience: SessionAudience;
+  agentId: string;
   /** The path of a session's transcript in the index; undefined if it has none. */
   transcriptOf: (sessionKey: string) => Promise<string | undefined>;
   /** The paths in the index of what the session with this transcript has dropped. */
   journalOf: (transcript: string) => readonly string[];
-}): Promise<SourceScope> {
-  const { sessionKey, audience, agentId, workspaceDir, settings, signal } = input;
+}
+
+/** What a session may search: main session everything, a group only shared notes, each its own transcript. */
+export async function sessionScope(input: Session): Promise<SourceScope> {
+  const { sessionKey, audience, agentId } = input;
   if (audience === "private" && isMainSession(sessionKey, agentId)) return () => undefined;
   const transcript = sessionKey === undefined ? undefined : await input.transcriptOf(sessionKey);
   const own = onlyIn(transcript === undefined ? [] : [transcript]);
   const journal = onlyIn(audience === "private" && transcript !== undefined ? input.journalOf(transcript) : []);
-  const notes = audience === "private" ? undefined : await sharedNotes(workspaceDir, settings, signal);
+  const notes = audience === "private" ? undefined : await sharedNotes(input);
   return (source) =>
     source === "memory" ? notes : source === "sessions" ? own : source === "journal" ? journal : undefined;
 }
 
 /** Notes of `extraPaths`, without private notes and hard-linked files. */
-async function sharedNotes(
-  workspaceDir: string,
-  { extraPaths, notes }: Pick<MemorySearchSettings, "extraPaths" | "notes">,
-  signal: AbortSignal,
-): Promise<PathScope> {
+async function sharedNotes(input: Shared): Promise<PathScope> {
+  const { extraPaths, notes } = input.settings;
+  const { workspaceDir } = input;
   // Without the workspace as a folder of notes, which is private.
   const roots = memoryRoots({ workspaceDir, settings: { extraPaths, notes: "agent" } });
   const isFolderOfNotes = notesLayout(workspaceDir, notes).layout === "all";
@@ -56,9 +60,8 @@ async function sharedNotes(
   for (const root of roots.filter(({ extra }) => extra)) {
     const place = relativePath(workspaceDir, root.absolutePath);
     const isPart = isFolderOfNotes && root.hasPattern;
-    if (!isPrivateNote(place))
-      within.push(...(isPart ? await filesIn(root, { workspaceDir, signal, accepts: () => true }) : below(place)));
-    const files = await filesWithOtherNames(root, workspaceDir, signal);
+    if (!isPrivateNote(place)) within.push(...(isPart ? await filesIn(root, input) : below(place)));
+    const files = await filesWithOtherNames(root, input);
     withOtherNames.push(...(files ?? below(place)));
   }
   return {
@@ -135,23 +138,20 @@ export function isClosed(scope: PathScope | undefined): boolean {
 const maxFiles = 500;
 
 /** Hard-linked notes of a root; undefined if too many. Checked per query: links can appear at any time. */
-async function filesWithOtherNames(
-  root: MemoryRoot,
-  workspaceDir: string,
-  signal: AbortSignal,
-): Promise<string[] | undefined> {
-  if (hasOtherNames(root.absolutePath)) return [relativePath(workspaceDir, root.absolutePath)];
-  const found = await filesIn(root, { workspaceDir, signal, accepts: hasOtherNames, most: maxFiles + 1 });
+async function filesWithOtherNames(root: MemoryRoot, input: Shared): Promise<string[] | undefined> {
+  if (hasOtherNames(root.absolutePath)) return [relativePath(input.workspaceDir, root.absolutePath)];
+  const found = await filesIn(root, input, hasOtherNames, maxFiles + 1);
   return found.length > maxFiles ? undefined : found;
 }
 
 async function filesIn(
   root: MemoryRoot,
-  input: { workspaceDir: string; signal: AbortSignal; accepts: (absolutePath: string) => boolean; most?: number },
+  { workspaceDir, signal }: Shared,
+  accepts: (absolutePath: string) => boolean = () => true,
+  most = Infinity,
 ): Promise<string[]> {
-  const { workspaceDir, accepts, most = Infinity } = input;
   const found: string[] = [];
-  const slices = createTimeSlices(input.signal);
+  const slices = createTimeSlices(signal);
   await walk(root.absolutePath, "");
   return found;
 

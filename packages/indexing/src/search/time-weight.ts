@@ -3,14 +3,12 @@ import { headingOf } from "../text/note-head.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { namesIn } from "../text/note-context.ts";
 import type { Days } from "../text/times/calendar.ts";
-import { daysInText } from "../text/times/days-in-text.ts";
+import { daysInText, type MatchedPeriod, type TimeMatch, timeMatch, timeOfPath } from "../text/times/note-days.ts";
 import { readTimes } from "../text/times/read-times.ts";
-import { type MatchedPeriod, type TimeMatch, timeMatch } from "../text/times/time-match.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
 import { remembered } from "../text/word-cache.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import type { TextMatches, WeightedTerm } from "../text/bm25.ts";
-import { linesWithin } from "./query/row-filter.ts";
+import { linesWithin } from "./query/chunk-filter.ts";
 
 const otherShare = 0.4;
 /** The score of a note of the requested days: no score is 1. */

@@ -32,9 +32,9 @@ async function why(
   target: WhyTarget,
   change: Parameters<typeof searchOptions>[0] = {},
 ): Promise<SearchWhy> {
-  const told = await manager.why?.(query, target, searchOptions(change));
-  if (told === undefined) throw new Error("nothing was told");
-  return told;
+  const answer = await manager.why?.(query, target, searchOptions(change));
+  if (answer === undefined) throw new Error("nothing was answer");
+  return answer;
 }
 
 function failedStep({ rungs }: SearchWhy): WhyStep | undefined {
@@ -109,22 +109,22 @@ describe("why something is not found", () => {
   test.each<Case>(tables.whyNot as Case[])(
     "$what",
     async ({ files, query = "zebra", target, options, step, sentence = "", act = "" }) => {
-      const told = await why(await open(tempFolder(files)), query, target, options);
-      expect(failedStep(told)).toBe(step);
-      expect(told.sentence).toContain(sentence);
-      expect(JSON.stringify(told.act) ?? "").toContain(act);
-      const failed = told.rungs.findIndex(({ state }) => state === "failed");
-      if (step === "file") expect(told.rungs.slice(failed + 1).every(({ state }) => state === "unknown")).toBe(true);
+      const answer = await why(await open(tempFolder(files)), query, target, options);
+      expect(failedStep(answer)).toBe(step);
+      expect(answer.sentence).toContain(sentence);
+      expect(JSON.stringify(answer.act) ?? "").toContain(act);
+      const failed = answer.rungs.findIndex(({ state }) => state === "failed");
+      if (step === "file") expect(answer.rungs.slice(failed + 1).every(({ state }) => state === "unknown")).toBe(true);
     },
   );
 
   test("it contains no word of the query, and meaning was not asked", async () => {
     const folder = tempFolder({ "MEMORY.md": "zebra", "memory/a.md": "giraffe" });
-    const told = await why(await open(folder), "zebra", { text: "giraffe" });
-    expect(failedStep(told)).toBe("candidate");
-    expect(says(told, "words")).toBe("it contains no word of the query; missing: zebra");
-    expect(says(told, "meaning")).toContain("vector search was not used");
-    expect(told.candidates).toBe(1);
+    const answer = await why(await open(folder), "zebra", { text: "giraffe" });
+    expect(failedStep(answer)).toBe("candidate");
+    expect(says(answer, "words")).toBe("it contains no word of the query; missing: zebra");
+    expect(says(answer, "meaning")).toContain("vector search was not used");
+    expect(answer.candidates).toBe(1);
   });
 
   test("it is too far in meaning to be a candidate, and is scored directly", async () => {
@@ -132,17 +132,17 @@ describe("why something is not found", () => {
     const folder = tempFolder({ ...Object.fromEntries(near), "memory/far.md": "A machine." });
     const manager = await open(folder, { hybrid: true });
     await manager.sync?.(syncParams());
-    const told = await why(manager, "cat", { path: "memory/far.md" });
-    expect(failedStep(told)).toBe("candidate");
-    expect(says(told, "meaning")).toMatch(/^its similarity is 0\.\d+, scored directly/u);
+    const answer = await why(manager, "cat", { path: "memory/far.md" });
+    expect(failedStep(answer)).toBe("candidate");
+    expect(says(answer, "meaning")).toMatch(/^its similarity is 0\.\d+, scored directly/u);
   });
 
   test("its score is below minScore", async () => {
     const folder = tempFolder({ "MEMORY.md": "The kitten and the server.", "memory/b.md": "kitten walrus" });
     const manager = await open(folder);
-    const told = await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore: 0.99, strict: true });
-    expect(failedStep(told)).toBe("score");
-    const minScore = told.act?.minScore ?? 1;
+    const answer = await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore: 0.99, strict: true });
+    expect(failedStep(answer)).toBe("score");
+    const minScore = answer.act?.minScore ?? 1;
     expect(await why(manager, "kitten walrus", { path: "MEMORY.md" }, { minScore, strict: true })).toMatchObject({
       found: true,
     });
@@ -153,12 +153,14 @@ describe("why something is not found", () => {
       Array.from({ length: 8 }, (_, index) => [`memory/n${index}.md`, `The walrus${" and sleeps".repeat(index)}.`]),
     );
     const manager = await open(tempFolder(files));
-    const told = await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults: 3 });
-    expect(failedStep(told)).toBe("answer");
-    expect(told.sentence).toMatch(/^rank 8 of 8, cut by the limit of 3 results; memory\/n6\.md:1 before it leads by/u);
-    expect(told).toMatchObject({ place: { rank: 8 }, beatenBy: { rank: 7, path: "memory/n6.md" } });
-    expect(sumOf(told.beatenBy?.parts as ScoreParts)).toBeCloseTo(told.beatenBy?.score ?? 0, 9);
-    const maxResults = told.act?.maxResults ?? 1;
+    const answer = await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults: 3 });
+    expect(failedStep(answer)).toBe("answer");
+    expect(answer.sentence).toMatch(
+      /^rank 8 of 8, cut by the limit of 3 results; memory\/n6\.md:1 before it leads by/u,
+    );
+    expect(answer).toMatchObject({ place: { rank: 8 }, beatenBy: { rank: 7, path: "memory/n6.md" } });
+    expect(sumOf(answer.beatenBy?.parts as ScoreParts)).toBeCloseTo(answer.beatenBy?.score ?? 0, 9);
+    const maxResults = answer.act?.maxResults ?? 1;
     expect((await why(manager, "walrus", { path: "memory/n7.md", line: 1 }, { maxResults })).found).toBe(true);
   });
 
@@ -170,12 +172,12 @@ describe("why something is not found", () => {
     expect((await why(manager, `${query} -elephant`, { path: "memory/b.md" })).found).toBe(true);
   });
 
-  test("nothing: it is found, and the reranker's move is told", async () => {
+  test("nothing: it is found, and the reranker's move is reported", async () => {
     const folder = tempFolder({ "memory/a.md": "walrus", "memory/b.md": "The walrus sleeps on a very long stone." });
-    const told = await why(await open(folder, { reranked: true }), "walrus", { path: "memory/b.md" });
-    expect(told.found).toBe(true);
-    expect(failedStep(told)).toBeUndefined();
-    expect(told.sentence).toContain("rank 1 of 2; the reranker moved it from 2 to 1");
+    const answer = await why(await open(folder, { reranked: true }), "walrus", { path: "memory/b.md" });
+    expect(answer.found).toBe(true);
+    expect(failedStep(answer)).toBeUndefined();
+    expect(answer.sentence).toContain("rank 1 of 2; the reranker moved it from 2 to 1");
   });
 
   test("a file that was deleted since is no longer there", async () => {

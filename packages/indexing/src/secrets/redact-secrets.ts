@@ -1,5 +1,5 @@
-import { lineSigns, signsOf } from "./line-signs.ts";
-import { countSlices, type FoundSecret, Page, type Slices } from "./page.ts";
+import { lineSigns, signsOf } from "./line-flags.ts";
+import { countSlices, type FoundSecret, Page, type Slices } from "./redacted-lines.ts";
 import { cutLists, cutPrivateKeys } from "./rule-blocks.ts";
 import { cutLogins, findLoose, findShapes, looseShapes } from "./rule-lines.ts";
 import { cutNextLines, findNamed } from "./rule-names.ts";

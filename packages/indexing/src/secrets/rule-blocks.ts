@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import bip39 from "./bip39.json" with { type: "json" };
-import { lineSigns } from "./line-signs.ts";
-import { patternsOf } from "./looks.ts";
-import { type Cut, type Page, spansOf } from "./page.ts";
+import { lineSigns } from "./line-flags.ts";
+import { patternsOf } from "./word-checks.ts";
+import { type Cut, type Page, spansOf } from "./redacted-lines.ts";
 import { findBehind } from "./rule-lines.ts";
 
 const is = patternsOf("blocks");

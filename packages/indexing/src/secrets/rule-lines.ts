@@ -1,7 +1,7 @@
-import { type LineSign, lineSigns } from "./line-signs.ts";
+import { type LineSign, lineSigns } from "./line-flags.ts";
 import logins from "./logins.json" with { type: "json" };
-import { isExample, isPlaceholder, looksLikePassword, looksRandom, patternsOf } from "./looks.ts";
-import { type Cut, type Page, spansOf } from "./page.ts";
+import { isExample, isPlaceholder, looksLikePassword, looksRandom, patternsOf } from "./word-checks.ts";
+import { type Cut, type Page, spansOf } from "./redacted-lines.ts";
 import shapes from "./shapes.json" with { type: "json" };
 
 const notInside = String.raw`(?<![A-Za-z0-9](?<!\\[nrt]|%[0-9A-F]{2}))`;

@@ -1,7 +1,7 @@
-import { lineSigns } from "./line-signs.ts";
-import { isExample, isUuid, looksLikePassword, looksRandom, patternsOf } from "./looks.ts";
+import { lineSigns } from "./line-flags.ts";
+import { isExample, isUuid, looksLikePassword, looksRandom, patternsOf } from "./word-checks.ts";
 import table from "./names.json" with { type: "json" };
-import { countSlices, type Cut, type Page, type Slices } from "./page.ts";
+import { countSlices, type Cut, type Page, type Slices } from "./redacted-lines.ts";
 
 interface Kind {
   name: string;

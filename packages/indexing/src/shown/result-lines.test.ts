@@ -6,10 +6,8 @@ import {
   findInFile,
   marked as markedBy,
   numberByPlace,
-  type NumberedLine,
   type ResultLines,
   resultLines,
-  withGaps,
 } from "./result-lines.ts";
 import tables from "./test/numbers.json" with { type: "json" };
 
@@ -56,15 +54,6 @@ async function shown(result: MemorySearchResult, context?: number, query = "ferr
 }
 
 describe("the lines of a file", () => {
-  test("are read to the last one that is wanted, in as many pieces as it takes, without what is said behind them", async () => {
-    const memory = memoryOf(note);
-    const place = { path: "a.md", from: 2, to: 7, signal: never };
-    expect(await fileLines(memory, place)).toEqual(note.slice(1, 7));
-    expect(memory.reads).toEqual([2, 4, 6]);
-    expect(await fileLines(memory, { ...place, to: 100 })).toEqual(note.slice(1));
-    expect(await fileLines(memory, { ...place, from: 50, to: 100 })).toEqual([]);
-  });
-
   test("are not known where the memory does not give them out; an abort is no such answer", async () => {
     const place = { path: "sessions/a.jsonl", from: 1, to: 2, signal: never };
     const refused = { readFile: () => Promise.reject(new MemoryError("PATH_NOT_ALLOWED", "no Markdown")) };
@@ -182,11 +171,6 @@ describe("the numbers of a snippet, by its file", () => {
     }
     expect(checked).toBe(508);
   });
-});
-
-test("between lines that are no neighbours stands a gap", () => {
-  const line = (number: number): NumberedLine => ({ kind: "line", number, text: "x" });
-  expect(numbered(withGaps([line(1), line(2), line(5), line(6)]))).toEqual(["1 x", "2 x", "…", "5 x", "6 x"]);
 });
 
 describe("words that matched", () => {

@@ -8,11 +8,11 @@ import { withFile } from "../scan/open-file.ts";
 import { notReadable } from "../scan/read-file.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { redactCopies } from "../secrets/redact-copies.ts";
+import { redactCopies } from "./conversation-copies.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
-import { readWindow } from "./displayed-lines.ts";
-import { journalFile, journalFolder, sessionsFolder } from "./folders.ts";
-import { isObject, type JsonObject, jsonOf, readLines, readRecord, textAt } from "./lines.ts";
+import { readWindow } from "./conversation-lines.ts";
+import { journalFile, journalFolder, sessionsFolder } from "./session-folders.ts";
+import { isObject, type JsonObject, jsonOf, readLines, readRecord, textAt } from "./transcript-lines.ts";
 import { continues, transcriptCursor } from "./read-conversation.ts";
 import { transcriptsIn } from "./sessions.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Chunk } from "../chunk-store.ts";
 import { createSessionSource } from "./sessions.ts";
 import { recordedState } from "../scan/file-state.ts";
-import { maxLineBytes, maxTextLength } from "./lines.ts";
+import { maxLineBytes, maxTextLength } from "./transcript-lines.ts";
 import { estimateTokens } from "../text/token-weight.ts";
 import { indexTerms } from "../text/words.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
@@ -73,7 +73,7 @@ describe("chunks of a transcript", () => {
     for (let index = 0; index < 300; index++) expect(all).toContain(`sentence number ${index}.`);
   });
 
-  test("begin anew where a user speaks and they are half full, and on another day", async () => {
+  test("begin again where a user speaks and they are half full, and on another day", async () => {
     const half = "word ".repeat(60);
     const chunks = await chunksOf(
       textOf([
@@ -191,35 +191,6 @@ describe("what comes to a transcript", () => {
     expect(transcript.chunks().at(-1)?.text).toContain("Assistant: new");
   });
 
-  test("is left where a last line is not whole yet", async () => {
-    const line = Buffer.from(`${said("user", "größer")}\n`);
-    const cut = line.indexOf(0xc3) + 1;
-    const transcript = await synced(Buffer.concat([Buffer.from(textOf([said("user", "one")])), line.subarray(0, cut)]));
-    expect(textsOf(transcript)).toEqual(["User: one"]);
-    await grown(transcript, line.subarray(cut));
-    expect(textsOf(transcript)).toEqual(["User: one\nUser: größer"]);
-    expect(passedOver(transcript)).toBe(0);
-  });
-
-  test("is taken where a last line is whole but for its line end, and taken back where it is not", async () => {
-    const transcript = await synced(`${said("user", "one")}\n${said("user", "two")}`);
-    expect(transcript.chunks()[0]).toMatchObject({ text: "User: one\nUser: two", endLine: 2 });
-    await grown(transcript, `\n${said("user", "three")}\n`);
-    expect(transcript.chunks()[0]).toMatchObject({ text: "User: one\nUser: two\nUser: three", endLine: 3 });
-
-    transcript.write(`${said("user", "one")}\n${said("assistant", "word ".repeat(1000))}`);
-    await transcript.sync();
-    expect(transcript.chunks()[0]?.text).toContain("word");
-    await grown(transcript, ` and no more JSON\n${said("user", "three")}\n`);
-    expect(textsOf(transcript)).toEqual(["User: one\nUser: three"]);
-  });
-
-  test("keeps its line numbers where noise has no line end yet", async () => {
-    const transcript = await synced(toolResult(100));
-    await grown(transcript, `\n${said("user", "two")}\n`);
-    expect(transcript.chunks()).toMatchObject([{ text: "User: two", startLine: 2, endLine: 2 }]);
-  });
-
   test("is nothing where nothing came", async () => {
     const transcript = await synced(textOf([said("user", "one")]));
     // It could change again within this time stamp: it is looked at once more.
@@ -234,19 +205,8 @@ describe("what comes to a transcript", () => {
     expect(transcript.readings().map(({ changed }) => changed)).toEqual([undefined]);
   });
 
-  test("keeps what the lines before have to say about it", async () => {
-    const flush = said("user", "Pre-compaction memory flush. Store durable memories now.");
-    const transcript = await synced(
-      textOf([JSON.stringify({ type: "session", timestamp: timeOn("2026-03-05") }), flush]),
-    );
-    await grown(transcript, textOf([said("assistant", "I save notes.")]));
-    expect(transcript.chunks()).toEqual([]);
-    await grown(transcript, textOf([said("user", "go on")]));
-    expect(transcript.chunks()).toMatchObject([{ text: "User: go on", startLine: 4, context: "2026-03-05" }]);
-  });
-
-  test("gives the same chunks, in whatever pieces it comes: 5 transcripts", async () => {
-    await expectSameChunksInPieces({ seed: 1, transcripts: 5 });
+  test("gives the same chunks, in whatever pieces it comes: 15 transcripts", async () => {
+    await expectSameChunksInPieces({ seed: 1, transcripts: 15 });
   });
 });
 

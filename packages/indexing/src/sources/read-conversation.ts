@@ -6,10 +6,10 @@ import { isLasting, mtimeMsOf, type RecordedState, recordedState, stampOf } from
 import { untilRead, withFile } from "../scan/open-file.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { FileReading } from "../indexed-source.ts";
-import { loadStemmers } from "../text/languages/stemmers.ts";
+import { loadStemmers } from "../text/languages/chunk-terms.ts";
 import { createTimeSlices } from "../time-slices.ts";
 import { isoDate, localDay } from "../text/times/calendar.ts";
-import { MessageChunker, type Origin, type RenderedMessage, renderSaid } from "./messages.ts";
+import { MessageChunker, type Origin, type RenderedMessage, renderSaid } from "./message-chunks.ts";
 import {
   type LineChoice,
   type NumberedRecords,
@@ -19,7 +19,7 @@ import {
   recordsOfLines,
   type TranscriptRecord,
   unknownSize,
-} from "./lines.ts";
+} from "./transcript-lines.ts";
 
 /** One reading ends after so many new bytes, or so many characters of messages. */
 const bytesPerReading = 2 * 1024 * 1024;

@@ -9,11 +9,11 @@ import type { IndexedSource } from "../indexed-source.ts";
 import { createLineVerifier } from "../scan/verify-lines.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
 import { wordsVersion } from "../text/words.ts";
-import { verifyLines } from "./displayed-lines.ts";
-import { Finder } from "./finder.ts";
-import { type SessionLookup, sessionsFolder, transcriptPath } from "./folders.ts";
+import { verifyLines } from "./conversation-lines.ts";
+import { Finder } from "./conversation-finder.ts";
+import { type SessionLookup, sessionsFolder, transcriptPath } from "./session-folders.ts";
 import { isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
-import { isObject, jsonOf, readRecord, textAt } from "./lines.ts";
+import { isObject, jsonOf, readRecord, textAt } from "./transcript-lines.ts";
 
 const transcriptVersion = 2;
 const maxListBytes = 64 * 1024 * 1024;

@@ -4,7 +4,7 @@ import type { FileRecord } from "../index-records.ts";
 import { StoredListing } from "./stored-files.ts";
 import { isAsStored, readFailure } from "./sync.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import { areSame } from "../fusion/space-scales.ts";
+import { areSame } from "../fusion/vector-weight.ts";
 import type { IndexedSource } from "../indexed-source.ts";
 import { indexTerms } from "../text/words.ts";
 

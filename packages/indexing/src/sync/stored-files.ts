@@ -1,7 +1,7 @@
 import type { MemorySource } from "@memslot/core";
 import { isAsked } from "../chunk-store.ts";
 import { filesBySource, type SearchedSource, type StoredFiles } from "../indexed-source.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
+import { timeOfPath } from "../text/times/note-days.ts";
 import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { FileRecord, RevisionStep, IndexedFile } from "../index-records.ts";

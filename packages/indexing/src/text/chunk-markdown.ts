@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { furtherData } from "./embedded-data.ts";
+import { furtherData } from "./encoded-data.ts";
 import { embeddedContext, type FileContext, foldedTitle } from "./note-context.ts";
 import { headingOf } from "./note-head.ts";
 import { estimateTokens, splitLongLine, surrogateSafe } from "./token-weight.ts";

@@ -1,6 +1,6 @@
 import type { parse as parseYaml } from "yaml";
 import { isoDate } from "./times/calendar.ts";
-import { timeOfPath } from "./times/time-of-path.ts";
+import { timeOfPath } from "./times/note-days.ts";
 
 export interface NoteHead {
   lines: number;

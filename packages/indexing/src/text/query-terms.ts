@@ -9,7 +9,7 @@ import {
   stopWords,
 } from "./languages/languages.ts";
 import { endingTerm, isEnding } from "./word-forms.ts";
-import type { Value } from "./values.ts";
+import type { Value } from "./number-values.ts";
 import { mayHoldParticles, scanTerms, type TermKind, type TermSink } from "./words.ts";
 
 /** A term of a query. `identifier` marks one that is meant as written: it holds a digit or punctuation. */

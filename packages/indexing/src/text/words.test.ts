@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { queryTerms, readQuery } from "./query-terms.ts";
 import { scanTerms, type TermKind } from "./words.ts";
-import { chunkTerms, scannerFor } from "./languages/chunk-terms.ts";
+import { chunkTerms, scannerFor, loadStemmers } from "./languages/chunk-terms.ts";
 import {
   languageOfFile,
   languageOfQuestion,
@@ -10,7 +10,6 @@ import {
   languageCodes,
   type LanguageCode,
 } from "./languages/languages.ts";
-import { loadStemmers } from "./languages/stemmers.ts";
 import languageTables from "./test/languages.json" with { type: "json" };
 import { expectSoundCharacters, expectSoundTerms } from "./test/any-text.ts";
 import tables from "./test/words.json" with { type: "json" };
@@ -171,7 +170,7 @@ describe("words that were met before", () => {
   /** Two words with equal hashes. */
   const twins = ["a\u045f", "b\u0440"];
 
-  test("words with the same hash are told apart, in the cache and in a text", () => {
+  test("words with the same hash are distinguished, in the cache and in a text", () => {
     expect(hashOf(twins[0] ?? "")).toBe(hashOf(twins[1] ?? ""));
     const cache = new WordCache();
     const all = Array.from({ length: 2 ** 5 }, (_, bits) =>
@@ -203,7 +202,7 @@ describe("words that were met before", () => {
 const stemmers = await loadStemmers();
 
 describe("the language of a text", () => {
-  test("20 of 20 sentences in ten languages are told from each other", () => {
+  test("20 of 20 sentences in ten languages have their language", () => {
     const told = languageCodes.flatMap((code) =>
       languageTables.sentences[code].map((sentence) => `${code} ${languageOfFile([sentence])}: ${sentence}`),
     );
@@ -225,24 +224,6 @@ describe("the language of a text", () => {
   test("names in another language do not make a text of it", () => {
     const names = "Lunch de la Rosa Restaurant menu wine fish bread salad dinner coffee table window street corner tax";
     expect(languageOfText(`${names} ${names}`)).toBeUndefined();
-  });
-
-  test.each(languageTables.splitLetters as [string, string][])(
-    "words are counted as what is between other signs: %s",
-    (_, word) => {
-      const among = (others: number): string => `nicht, wird ${Array(others).fill(word).join("1")}`;
-      expect(languageOfText(among(14))).toBe("de");
-      expect(languageOfText(among(15))).toBeUndefined();
-    },
-  );
-
-  test("half a letter of two units is none, and large letters are small ones", () => {
-    expect(languageOfText("NICHT\ud801Wird\udc00")).toBe("de");
-  });
-
-  test("a chunk is told by its first 80 words", () => {
-    expect(languageOfText(`${"x ".repeat(70)} ${"nicht ".repeat(11)}`)).toBe("de");
-    expect(languageOfText(`${"x ".repeat(80)} ${"nicht ".repeat(40)}`)).toBeUndefined();
   });
 });
 

@@ -5,7 +5,7 @@ import families from "./irregular-forms.json" with { type: "json" };
 import { stopWords } from "./languages/languages.ts";
 import { surrogateSafe } from "./token-weight.ts";
 import { addToHash, remembered, WordCache } from "./word-cache.ts";
-import { joinedValues, type Value, valuesAt } from "./values.ts";
+import { joinedValues, type Value, valuesAt } from "./number-values.ts";
 
 /** Part of every recipe. Increment it when terms change. */
 export const wordsVersion = 7;

@@ -160,7 +160,7 @@ test("transcripts keep the range of their chunk, and name no lines", () => {
   expect(passage).toMatchObject({ startLine: 40, endLine: 41, lines: undefined });
 });
 
-test("answers of 60 queries stay within the budget, of at most so many results of at most 700 characters, each line where it is said to be", () => {
+test("answers of 60 queries stay within the budget, of at most so many results of at most 700 characters, each line at its number", () => {
   expectSoundPassages({ seed: 7, queries: 60 });
 });
 

@@ -20,8 +20,8 @@ import {
   sectionsOf,
   within,
 } from "./passage.ts";
-import { type AskedQuery, isFiltered } from "../query/asked-query.ts";
-import { byDay, daysOfLine } from "../query/row-filter.ts";
+import { type AskedQuery, isFiltered } from "../query/query-filters.ts";
+import { byDay, daysOfLine } from "../query/chunk-filter.ts";
 
 const lookedAt = 30;
 /** Places kept for further passages if the number of results is limited. */

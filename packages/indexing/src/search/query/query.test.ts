@@ -6,15 +6,14 @@ import { holdsPhrase, parseQuery, phraseOf, type QueryPart } from "./parse-query
 import tables from "./test/queries.json" with { type: "json" };
 import { isoDate } from "../../text/times/calendar.ts";
 import { row } from "../test/ranked.ts";
-import { daysOfChunk, daysOfLine, linesWithin } from "./row-filter.ts";
+import { daysOfChunk, daysOfLine, linesWithin, fitsTags } from "./chunk-filter.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
 import { searchOptions, settingsWith } from "../../../test/support/context.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import type { IndexedFile } from "../../index-records.ts";
-import { askedQuery, readDays } from "./asked-query.ts";
+import { askedQuery, readDays } from "./query-filters.ts";
 import { searchFiltered } from "./filtered-search.ts";
-import { fitsTags } from "./row-filter.ts";
 
 test.each(tables.twoWords as [string, boolean][])("%s fits a tag of two words: %s", (context, expected) => {
   const asked = askedQuery('tag:"two  words"', searchOptions(), new Date());

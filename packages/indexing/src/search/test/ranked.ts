@@ -1,12 +1,11 @@
 import { resultTokens } from "@memslot/core/host";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect } from "vitest";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
 import { inverseDocumentFrequency, matchLines, type WeightedTerm } from "../../text/bm25.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
-import type { Candidate } from "../rank.ts";
+import { type Candidate, candidateOf } from "../rank.ts";
 import { queryTerms } from "../../text/query-terms.ts";
-import { scanTerms } from "../../text/words.ts";
 
 /**
  * The terms of a query with weights as in an index of 1,000 chunks; `counts` says how many hold a term, 10 if not
@@ -39,10 +38,6 @@ export function keywordAnswer(
   return { rows: rows.map(([own, score]) => ({ ...own, score })), chunkCount: 1000, documentFrequencies };
 }
 
-export function vectorAnswer(rows: readonly (readonly [ChunkRow, number])[]): IndexVectorAnswer {
-  return { rows: rows.map(([own, score]) => ({ ...own, score })) };
-}
-
 export interface Made {
   path?: string;
   startLine?: number;
@@ -55,32 +50,18 @@ export function weighted(query: string): WeightedTerm[] {
   return queryTerms(query).map((term) => ({ ...term, idf: 2 }));
 }
 
+/** A candidate that the keyword search found. Its names are no part of the match. */
 export function candidate(query: string, lines: readonly string[], made: Made = {}): Candidate {
   const { path = "a.md", startLine = 1, score = 0.9, source = "memory", context = "" } = made;
+  const terms = weighted(query);
   return {
-    row: {
-      id: ++lastId,
-      path,
-      source,
-      startLine,
-      endLine: startLine + lines.length - 1,
-      text: lines.join("\n"),
-      context,
-    },
+    ...candidateOf(row(lines.join("\n"), { path, source, startLine, context }), terms),
     lines: [...lines],
-    scan: scanTerms,
-    matches: matchLines(lines, context, weighted(query)),
+    matches: matchLines(lines, context, terms),
     keywordWeight: 1,
     shares: { words: 1, names: 0, dates: 0 },
     textScore: score,
-    vectorScore: undefined,
-    timeMatch: 0,
-    days: undefined,
-    held: 0,
-    isNamed: false,
-    exact: false,
     score,
-    meaning: 0,
   };
 }
 

@@ -276,13 +276,13 @@ const links = ["", "s", "n", "en", "es", "er", "e"];
 const minPart = 3;
 
 /** Words that two neighbours may form together. `isLinked`: in a compounding language, in either order. */
-export function joinedWords(first: string, second: string, isLinked: boolean): string[] {
+function joinedWords(first: string, second: string, isLinked: boolean): string[] {
   if (first.length + second.length <= minPart) return [];
   if (!isLinked || first.length < minPart || second.length < minPart) return [first + second];
   return links.flatMap((link) => [first + link + second, second + link + first]);
 }
 
-export function splitWord(word: string, isLinked: boolean): [string, string][] {
+function splitWord(word: string, isLinked: boolean): [string, string][] {
   const pairs: [string, string][] = [];
   for (let at = minPart; at + minPart <= word.length; at++) {
     const [head, tail] = [word.slice(0, at), word.slice(at)];

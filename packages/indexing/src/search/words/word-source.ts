@@ -1,9 +1,14 @@
 import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
-import { type HeldLanguages, languageTerm, scannerFor, stemTerm } from "../../text/languages/chunk-terms.ts";
+import {
+  type HeldLanguages,
+  languageTerm,
+  scannerFor,
+  stemTerm,
+  loadStemmers,
+} from "../../text/languages/chunk-terms.ts";
 import { isJoining, type LanguageCode, languageCodes } from "../../text/languages/languages.ts";
 import { backwardTerm, foldWord } from "../../text/word-forms.ts";
-import { loadStemmers } from "../../text/languages/stemmers.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms, termOfWord } from "../../text/words.ts";
 import { pathNames, searchedText } from "../../text/note-context.ts";

@@ -15,7 +15,7 @@ import { recordedState } from "../../scan/file-state.ts";
 
 export type Role = "user" | "assistant";
 
-/** A time on this day by the clock of whoever runs the tests, as transcripts have it. */
+/** A time on this day by the local clock, as transcripts have it. */
 export function timeOn(day: string, hour = 12): string {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
   return new Date(year, month - 1, date, hour).toISOString();

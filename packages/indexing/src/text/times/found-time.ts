@@ -28,7 +28,6 @@ export interface FoundTime {
 
 export interface ReadingContext {
   today: number;
-  dayFirst: boolean;
 }
 
 export function findAll(

@@ -49,19 +49,15 @@ const figures = lazily(() => patternsOf("figures", "g"));
 const figureReaders: Readonly<Record<string, Reader<ReadingContext>>> = {
   day: ({ y, m, d }) => dayOf(known("day", oneDay(Number(y), Number(m), Number(d))), Number(m), Number(d)),
 
-  /** Day or month first as configured, or swapped if that date does not exist. */
-  either({ a, b, y }, { dayFirst }) {
+  /** The day first, or the month if that date does not exist. */
+  either({ a, b, y }) {
     const year = y?.length === 2 ? 2000 + Number(y) : y;
-    const ways = [
-      { day: Number(a), month: Number(b) },
-      { day: Number(b), month: Number(a) },
-    ];
-    if (!dayFirst) ways.reverse();
-    const way = ways.find(({ day, month }) => dayNumber(Number(year ?? 2024), month, day) !== undefined);
-    if (way !== undefined) return ofYear("day", year, (each) => oneDay(each, way.month, way.day));
-    const [wanted] = ways;
+    const [first, second] = [Number(a), Number(b)];
+    const isDay = (month: number, day: number): boolean => dayNumber(Number(year ?? 2024), month, day) !== undefined;
+    if (isDay(second, first)) return ofYear("day", year, (each) => oneDay(each, second, first));
+    if (isDay(first, second)) return ofYear("day", year, (each) => oneDay(each, first, second));
     // Without a year it may be a number.
-    return wanted && year !== undefined ? dayOf(undefined, wanted.month, wanted.day) : undefined;
+    return year === undefined ? undefined : dayOf(undefined, second, first);
   },
 
   dayOfMonth({ d }, { today }) {

@@ -38,18 +38,16 @@ export interface TimeReading {
   now: Date;
   /** The days that the workspace has notes of, in order: a year that is not named is one of theirs. */
   days?: readonly number[] | undefined;
-  /** `3/5/2026` is the 3rd of May; false: the 5th of March. @default true */
-  dayFirst?: boolean | undefined;
 }
 
 const maxLength = 2000;
 
 /** Finds days, weeks, months, seasons and years in a query, in digits and nine languages. */
-export function readTimes(query: string, { now, days = [], dayFirst = true }: TimeReading): QueryTimes {
+export function readTimes(query: string, { now, days = [] }: TimeReading): QueryTimes {
   const folded = foldText(query.slice(0, maxLength));
   const { text, offsets } = folded;
   if (!mayNameTime(text)) return { periods: [], rest: query, isOnlyTime: false, noDays: [] };
-  const context = { today: localDay(now), dayFirst };
+  const context = { today: localDay(now) };
   const place = (at: number): number => offsets[at] ?? query.length;
   const written = ({ start, end }: FoundTime): string => query.slice(place(start), place(end));
   const all = [...numericTimes(text, context), ...chineseTimes(text, context), ...phraseTimes(text, context)].filter(

@@ -6,7 +6,7 @@ import { kindOf, StampTrust, stateOf } from "../scan/file-state.ts";
 import { emptyScan, type ScanResult, type FolderLook, plainLook } from "../scan/scan.ts";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import type { ConversationFile } from "./read-conversation.ts";
-import type { RecordReader } from "./lines.ts";
+import type { RecordReader } from "./transcript-lines.ts";
 
 export class Finder {
   readonly files: Map<string, ConversationFile> = new Map();

@@ -1,7 +1,7 @@
 import type { SpaceFacts } from "../note-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { scanTerms } from "../text/words.ts";
-import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWeight } from "./fuse.ts";
+import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWeight } from "./score-fusion.ts";
 
 /** Chunks that a spread is taken from, and that pairs are made of: those with the lowest hashes. */
 export const sampled = 256;
@@ -201,7 +201,7 @@ function without(text: string, other: string, words: Intl.Segmenter): string {
     .trim();
 }
 
-/** What two texts could be told alike by: their terms, and the single characters of scripts in which one is a word. */
+/** The terms of a text, and single characters of scripts in which one character is a word. */
 function sharedUnits(text: string): Set<string> {
   return termsOf(text).union(new Set(text.match(/\p{Script=Han}/gu)));
 }

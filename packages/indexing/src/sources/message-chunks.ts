@@ -1,13 +1,12 @@
 import { lazily } from "@memslot/core/host";
 import { redactLines } from "../secrets/redact-secrets.ts";
-import { withoutData, withoutPictures } from "../text/embedded-data.ts";
+import { withoutData, withoutPictures } from "../text/encoded-data.ts";
 import { splitLines } from "../text/file-text.ts";
 import { estimateTokens, splitLongLine } from "../text/token-weight.ts";
-import type { SaidRecord } from "./lines.ts";
+import type { SaidRecord } from "./transcript-lines.ts";
 import { createHash } from "node:crypto";
 import type { Chunk } from "../chunk-store.ts";
-import { chunkTerms } from "../text/languages/chunk-terms.ts";
-import type { Stemmers } from "../text/languages/stemmers.ts";
+import { chunkTerms, type Stemmers } from "../text/languages/chunk-terms.ts";
 
 export type Turn = "plain" | "heartbeat" | "flush";
 

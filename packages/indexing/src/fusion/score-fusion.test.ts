@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows, spreadOf } from "./fuse.ts";
+import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows, spreadOf } from "./score-fusion.ts";
 import { type Random, randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { createHash } from "node:crypto";
-import { partnerPairs, partnerQuality } from "./space-scales.ts";
+import { partnerPairs, partnerQuality } from "./vector-weight.ts";
 import { scanTerms } from "../text/words.ts";
 import data from "./test/fuse.json" with { type: "json" };
 
@@ -156,15 +156,6 @@ test("a sentence is taken out of Chinese as well, and pairs are no longer than t
   ).join("\n");
   for (const { sentence, rest } of partnerPairs([chunkOf(long)], 1))
     expect([sentence.length, rest.length]).toEqual([400, 400]);
-});
-
-test("the same chunks give the same pairs, so many as are wanted and one of each chunk", () => {
-  const random = randomFrom(4);
-  const chunks = Array.from({ length: 50 }, () =>
-    chunkOf(Array.from({ length: 5 }, () => randomSentence(random, 12)).join("\n")),
-  );
-  expect(partnerPairs(chunks, 7)).toHaveLength(7);
-  expect(partnerPairs(chunks, 7)).toEqual(partnerPairs(chunks, 7));
 });
 
 test("what is one sentence, or says the same twice, or nothing, gives none", () => {

@@ -1,9 +1,9 @@
 import type { ChunkRow } from "../../index-records.ts";
 import { namesIn, nameOfNote } from "../../text/note-context.ts";
-import { type AskedQuery, folded } from "./asked-query.ts";
+import { type AskedQuery, folded } from "./query-filters.ts";
 import { headingOf } from "../../text/note-head.ts";
 import type { Days } from "../../text/times/calendar.ts";
-import { timeOfPath } from "../../text/times/time-of-path.ts";
+import { timeOfPath } from "../../text/times/note-days.ts";
 import type { SearchOrder } from "@memslot/core";
 import { holdsPhrase, phraseOf } from "./parse-query.ts";
 

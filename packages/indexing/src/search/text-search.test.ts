@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type FoundChunk, matchTexts, withTerms } from "./search-texts.ts";
+import { type FoundChunk, matchTexts, withTerms } from "./text-search.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
 import { chunksOf } from "./test/search-lab.ts";
 import { outcomeOf } from "./search-outcome.ts";
-import { isAsked, type PathScope } from "../chunk-store.ts";
 import { noteTasks } from "../scan/note-tasks.ts";
 import { manageIndex } from "../manager.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
@@ -62,7 +61,7 @@ async function answerTo(query: string, byMeaning: boolean): Promise<string> {
       now: new Date(2026, 2, 12),
     },
     [{ source: "memory", scope: undefined }],
-    { keyword, vector: byMeaning ? { rows } : undefined, degraded: undefined, legsMs: 0 },
+    { keyword, vector: byMeaning ? { rows } : undefined, degraded: undefined, retrievalMs: 0 },
   );
   const lines = results.map(
     ({ score, path, startLine, endLine }) => `  ${score.toFixed(4)} ${path}#L${startLine}-L${endLine}`,
@@ -70,7 +69,7 @@ async function answerTo(query: string, byMeaning: boolean): Promise<string> {
   return [`${query}${byMeaning ? " (and by meaning)" : ""}: ${report.confidence?.toFixed(3)}`, ...lines].join("\n");
 }
 
-/** Whoever changes a weight sees here what it moves. Write it anew with `vitest run -u` once that is what you want. */
+/** Shows what a changed weight moves. `vitest run -u` writes the file again. */
 test("the ranking is what it was", async () => {
   const asked = golden.questions.flatMap((query) => [answerTo(query, false), answerTo(query, true)]);
   const answers = await Promise.all(asked);
@@ -103,18 +102,6 @@ describe("a store that finds by words alone", () => {
     expect([embeddings.sent, embeddings.queries]).toEqual([[], []]);
     await manager.close?.();
   });
-});
-
-describe("isAsked", () => {
-  const file = { path: "memory/a.md", source: "memory" };
-  test.each(golden.scopes as [PathScope | null, boolean][])(
-    "with the scope %j is %s for memory/a.md",
-    (given, wanted) => {
-      const scope = given ?? undefined;
-      expect(isAsked(file, { sources: ["memory"], scope })).toBe(wanted);
-      expect(isAsked(file, { sources: ["sessions"], scope })).toBe(false);
-    },
-  );
 });
 
 describe("a search ahead", () => {

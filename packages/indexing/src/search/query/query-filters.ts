@@ -8,7 +8,7 @@ import {
 } from "@memslot/core";
 import { createGlob, globProblem, timeForms } from "@memslot/core/host";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
-import { furtherData, withoutData } from "../../text/embedded-data.ts";
+import { furtherData, withoutData } from "../../text/encoded-data.ts";
 import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } from "../../text/times/calendar.ts";
 import { parseQuery, type Phrase, phraseOf, type QueryPart, type WrittenFilter } from "./parse-query.ts";
 import { readTimes } from "../../text/times/read-times.ts";
@@ -41,7 +41,7 @@ interface PathPattern {
   matches(path: string): boolean;
 }
 
-/** What is searched when nothing is said of it: names that `source:` may have besides those of the options. */
+/** Sources that `source:` may name besides those of the options. */
 const knownSources: readonly MemorySource[] = ["memory", "sessions", "journal", ...clientSources];
 
 /** Most questions: too short for embedded data, without the characters of filters, phrases and excluded words. */

@@ -2,14 +2,13 @@ import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
 import { type Chunk, type FileKey, fileName, type QueryTerm } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { linesOfChunks } from "../text/file-text.ts";
-import { chunkTerms } from "../text/languages/chunk-terms.ts";
+import { chunkTerms, loadStemmers } from "../text/languages/chunk-terms.ts";
 import { languageOfFile, type LanguageCode } from "../text/languages/languages.ts";
-import { loadStemmers } from "../text/languages/stemmers.ts";
 import { searchedText } from "../text/note-context.ts";
 import { remembered } from "../text/word-cache.ts";
 import { flatMapInSlices } from "../time-slices.ts";
 import { inverseDocumentFrequency, termScore } from "../text/bm25.ts";
-import { askWords, type WordsFound } from "./words/ask-words.ts";
+import { askWords, type WordsFound } from "./words/search-words.ts";
 import { lazily } from "@memslot/core/host";
 
 export interface FoundChunk extends FileKey, Pick<Chunk, "startLine" | "endLine" | "text" | "context" | "terms"> {}

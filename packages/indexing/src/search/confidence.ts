@@ -1,7 +1,7 @@
 import { type SearchMatch } from "@memslot/core";
 import { weakConfidence } from "@memslot/core/host";
 import { fileName } from "../chunk-store.ts";
-import { type MeaningScale, mostWeight } from "../fusion/fuse.ts";
+import { type MeaningScale, mostWeight } from "../fusion/score-fusion.ts";
 import { anyOf } from "../text/languages/languages.ts";
 import type { Days } from "../text/times/calendar.ts";
 import {
@@ -72,19 +72,19 @@ export function matchStrength(input: MatchInput): MatchStrength {
   const meaning = said * strengthOfMeaning(shown, input.scale);
   const absent = [...named].filter((index) => !seen.has(index) && !(meaning > 0 && unsure.has(index)));
   const { weight: elsewhere, isApart } = termDispersion(shown, terms, asked);
-  const scattered = elsewhere / total;
+  const dispersed = elsewhere / total;
   const unknown = maybeNames(input.query, terms, input.frequencies);
   const words =
     (bestPlace(shown, asked) / total) *
     (1 - missingShare * missing) *
-    (1 - dispersionShare * scattered) *
+    (1 - dispersionShare * dispersed) *
     (isApart ? apartShare : 1) *
     (unknown.size > 0 ? maybeNameMissing : 1) *
     said;
   const confidence = Math.min(1, absent.length > 0 ? nameMissing * words : Math.max(words, meaning));
   if (absent.length > 0) return { confidence, match: { level: "none", reason: absenceOf(absent, terms, wholes) } };
   if (confidence >= weakConfidence) return { confidence, match: { level: "strong" } };
-  return { confidence, match: { level: "weak", reason: whyWeak({ said, missing, meaning, unknown, scattered }) } };
+  return { confidence, match: { level: "weak", reason: whyWeak({ said, missing, meaning, unknown, dispersed }) } };
 }
 
 function askedTerms({
@@ -125,13 +125,13 @@ function whyWeak({
   missing,
   meaning,
   unknown,
-  scattered,
-}: Record<"said" | "missing" | "meaning" | "scattered", number> & { unknown: ReadonlySet<string> }): string {
+  dispersed,
+}: Record<"said" | "missing" | "meaning" | "dispersed", number> & { unknown: ReadonlySet<string> }): string {
   if (said < 1) return "others than the one who is asked about say most of it";
   if (meaning > 0) return "what is near in meaning holds little of the words that were asked for";
   if (unknown.size > 0) return `no note holds ${[...unknown].map((word) => JSON.stringify(word)).join(" or ")}`;
   if (missing > 0.5) return "most of the words that were asked for stand in none of these results";
-  return scattered > 0
+  return dispersed > 0
     ? "the words that were asked for stand in different notes"
     : "the words that were asked for do not stand together in one place";
 }
@@ -256,7 +256,7 @@ function shareOf(index: number, { own, above, beside, elsewhere }: Place): numbe
   return elsewhere.has(index) ? elsewhereShare : 0;
 }
 
-/** How steeply the share falls where more is said of others, and what is left at least. */
+/** How steeply the share falls where other people have the better statements, and its minimum. */
 const steepness = 2;
 const leastShare = 0.2;
 

@@ -10,10 +10,19 @@ import {
   type SearchInput,
   type SearchOutcome,
 } from "../search-outcome.ts";
-import type { AskedQuery } from "./asked-query.ts";
+import type { AskedQuery } from "./query-filters.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
-import { byDay, daysOfChunk, needsText } from "./row-filter.ts";
-import { fitsDays, fitsPlace, fitsTags, fittingPart, limitsDays, undatedIn } from "./row-filter.ts";
+import {
+  byDay,
+  daysOfChunk,
+  needsText,
+  fitsDays,
+  fitsPlace,
+  fitsTags,
+  fittingPart,
+  limitsDays,
+  undatedIn,
+} from "./chunk-filter.ts";
 import { fileName, onlyIn, type QueryTerm } from "../../chunk-store.ts";
 import { scanTerms } from "../../text/words.ts";
 import type { Phrase } from "./parse-query.ts";

@@ -6,7 +6,7 @@ import type { FoundLines } from "../scan/verify-lines.ts";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { decodeLines } from "../text/file-text.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { renderSaid, renderWhole } from "./messages.ts";
+import { renderSaid, renderWhole } from "./message-chunks.ts";
 import { type ConversationFile, recordsOf } from "./read-conversation.ts";
 
 /** A redacted window of a conversation or note, line by line. `check` throws for a forbidden file. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { MeaningScale } from "../fusion/fuse.ts";
+import type { MeaningScale } from "../fusion/score-fusion.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
-import { timeOfPath } from "../text/times/time-of-path.ts";
+import { timeOfPath } from "../text/times/note-days.ts";
 import { type Candidate, candidateOf } from "./rank.ts";
 import { row } from "./test/ranked.ts";
 import { queryTerms } from "../text/query-terms.ts";
-import { type MatchStrength, matchStrength, timeStrength } from "./match-strength.ts";
+import { type MatchStrength, matchStrength, timeStrength } from "./confidence.ts";
 import { chineseNames, namedTerms } from "./name-match.ts";
 import { type Days, oneDay } from "../text/times/calendar.ts";
 

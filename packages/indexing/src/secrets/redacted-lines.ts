@@ -1,5 +1,5 @@
 import table from "./entities.json" with { type: "json" };
-import { patternsOf } from "./looks.ts";
+import { patternsOf } from "./word-checks.ts";
 
 const sliceCharacters = 64_000;
 
