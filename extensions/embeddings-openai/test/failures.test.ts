@@ -83,7 +83,7 @@ describe("no message holds a key", () => {
   ])("that the server has quoted it in: %i", async (status, body) => {
     const headers = { "x-gateway": "gateway-hidden", "x-other": "Basic hidden-basic" };
     const { api, provider } = await openOnApi({
-      remote: { apiKey: "sk-hidden-key", headers },
+      remote: { apiKey: "sk-hidden-key", headers, encodingFormat: "float" },
       query: "key=hidden-query",
     });
     api.fail({ status, body, headers: { location: "http://127.0.0.1:9/sk-hidden-key/v1/embeddings?gateway-hidden" } });

@@ -19,7 +19,8 @@ export function contextOf({
   providers = {},
   env = {},
   model,
-  stateDir = "/nowhere",
+  // Not writable, for root either.
+  stateDir = "/proc/none",
 }: Setup): EmbeddingPluginContext {
   const options = { env, stateDir, baseDir: "/" };
   const config = parseConfig({ agents: { defaults: { memorySearch } }, models: { providers } }, options);

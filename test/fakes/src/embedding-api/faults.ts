@@ -1,5 +1,5 @@
-import { type Answer, type Call, geminiError, openaiError } from "./answer.ts";
-import { isGeminiPath } from "./auth.ts";
+import { type Answer, type Call, geminiError, isGeminiCall, openAiError } from "./api.ts";
+import table from "./quirks.json" with { type: "json" };
 
 export interface ApiFault {
   /** A part of the path; "" or left out means any request. */
@@ -56,34 +56,26 @@ export type FaultBehaviour = "drop" | "hang" | "drip" | "disconnect" | "bomb" | 
 const vectorFaults = ["short-count", "other-size", "nan", "zero", "zero-bad", "null-bad", "first", "reverse"] as const;
 export type VectorFault = (typeof vectorFaults)[number];
 
-/** The faults that wait for a request. */
-export interface FaultQueue {
-  add(fault: ApiFault): void;
-  /** The fault that this request gets, the `number`th one; it is used up by that. */
-  take(call: Call, number: number): ApiFault | undefined;
-  clear(): void;
-}
+export class FaultQueue {
+  #waiting: { fault: ApiFault; times: number }[] = [];
 
-export function createFaultQueue(): FaultQueue {
-  let waiting: { fault: ApiFault; times: number }[] = [];
-  return {
-    add(fault) {
-      waiting.push({ fault, times: fault.times ?? 1 });
-    },
-    take(call, number) {
-      const entry = waiting.find(
-        ({ fault: { match = "", when }, times }) =>
-          times > 0 && call.url.pathname.includes(match) && isMeant(when ?? {}, call, number),
-      );
-      if (entry === undefined) return undefined;
-      entry.times--;
-      waiting = waiting.filter(({ times }) => times > 0);
-      return entry.fault;
-    },
-    clear() {
-      waiting = [];
-    },
-  };
+  add(fault: ApiFault): void {
+    this.#waiting.push({ fault, times: fault.times ?? 1 });
+  }
+
+  /** Uses up the first fault that matches the request, the `number`th one. */
+  take(call: Call, number: number): ApiFault | undefined {
+    const entry = this.#waiting.find(
+      ({ fault: { match = "", when }, times }) =>
+        times > 0 && call.url.pathname.includes(match) && isMeant(when ?? {}, call, number),
+    );
+    if (entry) entry.times--;
+    return entry?.fault;
+  }
+
+  clear(): void {
+    this.#waiting = [];
+  }
 }
 
 function isMeant({ body = "", longer, more = -1, odd }: FaultCondition, { raw, json }: Call, number: number): boolean {
@@ -96,18 +88,17 @@ function isMeant({ body = "", longer, more = -1, odd }: FaultCondition, { raw, j
   );
 }
 
-const badGateway =
-  "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n";
+const badGateway = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<h1>502 Bad Gateway</h1>\r\n</html>\r\n";
 
 /** What a fault says in place of the routes; undefined where the routes answer and only the way of sending is at fault. */
-export function faultyAnswer(fault: ApiFault, path: string): Answer | undefined {
+export function faultyAnswer(fault: ApiFault, call: Call): Answer | undefined {
   const { status, body, behaviour } = fault;
   if (behaviour === "html") return { status: status ?? 502, body: badGateway };
   if (body !== undefined) return { status: status ?? 200, body };
   if (status === undefined && (behaviour ?? fault.format ?? fault.replace) !== undefined) return undefined;
   const code = status ?? 500;
   const message = `The server had an error (${code}) that a test asked for.`;
-  return isGeminiPath(path) ? geminiError(code, message) : openaiError(code, message, { type: "server_error" });
+  return isGeminiCall(call) ? geminiError(code, message) : openAiError(code, message, { type: "server_error" });
 }
 
 export function vectorFaultOf(fault: ApiFault | undefined): VectorFault | undefined {
@@ -129,3 +120,16 @@ export function spoiled(
     return vector.map(() => (fault?.startsWith("zero") ? 0 : Number.NaN));
   });
 }
+
+/** A server that differs from OpenAI, as seen in the wild, and the expected outcome. */
+export interface Quirk {
+  name: string;
+  /** Permanent if `times` is absent. */
+  faults: ApiFault[];
+  /** Texts without a vector, of eight notes: one has the word "poisonword", one has 1400 characters. */
+  missing?: number;
+  /** A regular expression for the reason if no text can be embedded. */
+  refused?: string;
+}
+
+export const quirks: readonly Quirk[] = table as Quirk[];
