@@ -1,38 +1,55 @@
 import { type EmbeddingBatches, ProviderError, isAbort } from "@memslot/core";
 import type { EmbeddingApi } from "@memslot/fakes/embedding-api";
+import { failureOf } from "@memslot/fakes/plugin-context";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
-import { openOnApi, thrownBy } from "./support/open.ts";
+import { type ApiSetup, openOnApi } from "./support/open.ts";
 
 const { signal } = new AbortController();
 const texts = ["first note", 'second "note"\nof two lines', "third 🙂", "fourth"];
 
-async function openBatches(
-  options: Parameters<typeof openOnApi>[0] = {},
-): Promise<{ api: EmbeddingApi; batches: EmbeddingBatches; direct: ArrayLike<number>[] }> {
-  const { api, provider } = await openOnApi({ ...options, remote: { ...options.remote, batch: { enabled: true } } });
-  const direct = await provider.embedBatch(texts);
+interface Bench {
+  api: EmbeddingApi;
+  batches: EmbeddingBatches;
+  /** The vectors of direct calls. */
+  direct: unknown[];
+  submit(): Promise<string>;
+  collect(job: string, onUsage?: (usage: { tokens: number }) => void): Promise<unknown[]>;
+  /** `POST /v1/files` */
+  calls(match?: string): string[];
+}
+
+async function benchOf({ api: options, remote, ...setup }: ApiSetup = {}): Promise<Bench> {
+  const { api, provider } = await openOnApi({
+    ...setup,
+    api: { jobMs: 0, ...options },
+    remote: { ...remote, batch: { enabled: true } },
+  });
+  const direct = numbers(await provider.embedBatch(texts));
   api.reset();
   const { batches } = provider;
   if (!batches) throw new Error("there is no batch interface");
-  return { api, batches, direct };
+  return {
+    api,
+    batches,
+    direct,
+    submit: () => batches.submit(texts, { signal }),
+    collect: async (job, onUsage) => numbers(await batches.collect(job, { count: 4, signal, onUsage })),
+    calls: (match = "") =>
+      api.log.map(({ method, path }) => `${method} ${path}`).filter((call) => call.includes(match)),
+  };
 }
 
-async function ended(batches: EmbeddingBatches, job: string): Promise<unknown> {
-  let state = await batches.state(job, { signal });
-  await eventually(async () => (state = await batches.state(job, { signal })).state !== "running");
-  return state;
-}
-
-const calls = (api: EmbeddingApi): string[] => api.log.map(({ method, path }) => `${method} ${path}`);
 const numbers = (vectors: readonly unknown[]): unknown[] =>
   vectors.map((vector) => (ArrayBuffer.isView(vector) ? [...(vector as Float32Array)] : vector));
 
 describe("a batch job", () => {
-  test("gives the vectors that direct calls give, in the order of the texts", async () => {
-    const { api, batches, direct } = await openBatches({ memorySearch: { outputDimensionality: 16 } });
-    const job = await batches.submit(texts, { signal });
-    expect(calls(api)).toEqual(["POST /v1/files", "POST /v1/batches"]);
+  test("returns the vectors of direct calls in the order of the texts, and keeps its files until they are stored", async () => {
+    const { api, batches, direct, submit, collect, calls } = await benchOf({
+      memorySearch: { outputDimensionality: 16 },
+    });
+    const job = await submit();
+    expect(calls()).toEqual(["POST /v1/files", "POST /v1/batches"]);
     const lines = /\r\n\r\n(\{[\s\S]*?\})\n\r\n/.exec(api.log[0]?.body ?? "")?.[1]?.split("\n") ?? [];
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       texts.map((text, index) => ({
@@ -43,140 +60,117 @@ describe("a batch job", () => {
       })),
     );
     expect(JSON.parse(api.log[1]?.body ?? "")).toMatchObject({ endpoint: "/v1/embeddings", completion_window: "24h" });
-
-    expect(await ended(batches, job)).toEqual({ state: "done" });
-    api.reset();
+    expect(await batches.state(job, { signal })).toEqual({ state: "done" });
     const usages: number[] = [];
-    const results = await batches.collect(job, { count: 4, signal, onUsage: ({ tokens }) => usages.push(tokens) });
-    expect(numbers(results)).toEqual(numbers(direct));
-    const tokens = texts.map((text) => Math.ceil(text.length / 4)).reduce((sum, count) => sum + count, 0);
-    expect(usages).toEqual([tokens]);
-    // Notes and results stay there until the vectors are stored.
-    expect(calls(api).filter((call) => call.startsWith("DELETE"))).toEqual([]);
+    expect(await collect(job, ({ tokens }) => usages.push(tokens))).toEqual(direct);
+    expect(usages).toEqual([texts.reduce((sum, text) => sum + Math.ceil(text.length / 4), 0)]);
+    expect(calls("DELETE")).toEqual([]);
     await batches.discard?.(job, { signal });
-    expect(calls(api).filter((call) => call.startsWith("DELETE"))).toHaveLength(2);
+    expect(calls("DELETE")).toHaveLength(2);
   });
 
-  test("puts the prefix of the model in front of every note", async () => {
-    const { api, batches } = await openBatches({ memorySearch: { model: "nomic-embed-text" } });
-    await batches.submit(["a note"], { signal });
-    expect(api.log[0]?.body).toContain('"input":["search_document: a note"]');
-  });
-
-  test("with failures gives an error for each text that failed, and the vectors of the others", async () => {
-    const { api, batches, direct } = await openBatches();
-    api.setJobs({ outcome: "partial" });
-    const job = await batches.submit(texts, { signal });
-    expect(await ended(batches, job)).toEqual({ state: "done" });
-    const results = await batches.collect(job, { count: 4, signal });
-    const failed = results.filter((result) => ProviderError.is(result, "transient"));
-    expect(failed.length).toBeGreaterThan(0);
-    expect(failed.length).toBeLessThan(4);
-    expect(failed[0]?.message).toMatch(/answered 500/);
-    for (const [index, result] of numbers(results).entries())
-      if (!ProviderError.is(result)) expect(result).toEqual(numbers(direct)[index]);
+  test("adds the prefix of the model to every note", async () => {
+    const { api, submit } = await benchOf({ memorySearch: { model: "nomic-embed-text" } });
+    await submit();
+    expect(api.log[0]?.body).toContain('"input":["search_document: first note"]');
   });
 
   test.each([
-    ["expired", 2, expect.stringMatching(/./)],
-    ["failed", 0, "The input file cannot be worked on."],
-  ] as const)("that %s says why, and gives the %i vectors that were done", async (outcome, done, reason) => {
-    const { api, batches, direct } = await openBatches();
+    ["partial", { state: "done" }, [0, 1, 3]],
+    ["expired", { state: "expired", reason: expect.stringMatching(/./) }, [0, 1]],
+    ["failed", { state: "failed", reason: "The input file cannot be worked on." }, []],
+  ] as const)("%s: the processed texts have vectors", async (outcome, state, done) => {
+    const { api, batches, direct, submit, collect } = await benchOf();
     api.setJobs({ outcome });
-    const job = await batches.submit(texts, { signal });
-    expect(await ended(batches, job)).toEqual({ state: outcome, reason });
-    const results = await batches.collect(job, { count: 4, signal });
-    expect(numbers(results)).toEqual(numbers(direct).map((vector, index) => (index < done ? vector : undefined)));
+    const job = await submit();
+    expect(await batches.state(job, { signal })).toEqual(state);
+    for (const [index, result] of (await collect(job)).entries())
+      if (done.some((each) => each === index)) expect(result).toEqual(direct[index]);
+      else if (outcome !== "partial") expect(result).toBeUndefined();
+      else expect(result).toMatchObject({ kind: "transient", message: expect.stringMatching(/answered 500/) });
   });
 
-  test("that the server does not know is unknown, and gives nothing", async () => {
-    const { batches } = await openBatches();
-    expect(await batches.state("batch_of_somebody_else", { signal })).toMatchObject({ state: "unknown" });
-    expect(await batches.collect("batch_of_somebody_else", { count: 2, signal })).toEqual([undefined, undefined]);
-    await batches.cancel("batch_of_somebody_else", { signal });
+  test("is unknown if the server does not know it", async () => {
+    const { batches, collect } = await benchOf();
+    expect(await batches.state("batch_of_another", { signal })).toMatchObject({ state: "unknown" });
+    expect(await collect("batch_of_another")).toEqual(Array.from({ length: 4 }));
+    await batches.cancel("batch_of_another", { signal });
+    await expect(batches.state("../files/x y", { signal })).rejects.toMatchObject({ kind: "input" });
   });
 
-  test("can be cancelled, also when it has ended, and takes its notes along", async () => {
-    const { api, batches } = await openBatches({ api: { jobMs: 60_000 } });
-    const job = await batches.submit(texts, { signal });
+  test("is cancelled with its file, also after its end", async () => {
+    const { api, batches, submit, calls } = await benchOf({ api: { jobMs: 60_000 } });
+    const job = await submit();
     expect(await batches.state(job, { signal })).toEqual({ state: "running", completed: 0 });
     api.reset();
     await batches.cancel(job, { signal });
-    expect(calls(api)).toEqual(["POST /v1/batches/batch_1/cancel", "DELETE /v1/files/file-1"]);
+    expect(calls()).toEqual(["POST /v1/batches/batch_1/cancel", "DELETE /v1/files/file-1"]);
     expect(await batches.state(job, { signal })).toEqual({ state: "failed", reason: "the job was cancelled" });
     api.setJobs({ ms: 0 });
-    const quick = await batches.submit(texts, { signal });
-    expect(await ended(batches, quick)).toEqual({ state: "done" });
+    const quick = await submit();
+    expect(await batches.state(quick, { signal })).toEqual({ state: "done" });
     await batches.cancel(quick, { signal });
   });
 });
 
-describe("what goes wrong with a job", () => {
-  test("a text of the job that is too long is known as such", async () => {
-    const { batches } = await openBatches({ api: { jobMs: 0, limits: { inputTokens: 20 } } });
+describe("a failure of a batch job", () => {
+  test("of a text that is too long is of kind `input`", async () => {
+    const { batches } = await benchOf({ api: { limits: { inputTokens: 20 } } });
     const job = await batches.submit(["short", "long ".repeat(100)], { signal });
-    await ended(batches, job);
     const [short, long] = await batches.collect(job, { count: 2, signal });
-    expect(ProviderError.is(short)).toBe(false);
-    expect(ProviderError.is(long, "input")).toBe(true);
+    expect([ProviderError.is(short), ProviderError.is(long, "input")]).toEqual([false, true]);
   });
 
-  test("a job that is not taken leaves no file behind", async () => {
-    const { api, batches } = await openBatches();
+  test("at the submission leaves no file behind", async () => {
+    const { api, submit, calls } = await benchOf();
     api.fail({ match: "/batches", status: 429, body: { error: { message: "Enqueued token limit reached" } } });
-    const error = await thrownBy(batches.submit(texts, { signal }));
-    expect(ProviderError.is(error, "rate")).toBe(true);
-    await eventually(() => calls(api).includes("DELETE /v1/files/file-1"));
+    await expect(submit()).rejects.toMatchObject({ kind: "rate" });
+    await eventually(() => calls().includes("DELETE /v1/files/file-1"));
   });
 
-  test("a server without a batch interface says what to set", async () => {
-    const { api, batches } = await openBatches();
-    for (const fault of [
-      { status: 404, body: "404 page not found" },
-      { body: "<html>hello</html>" },
-      { status: 501 },
-    ]) {
+  test.each([{ status: 404, body: "404 page not found" }, { body: "<html>hello</html>" }, { status: 501 }])(
+    "for want of a batch interface names the setting: %j",
+    async (fault) => {
+      const { api, submit } = await benchOf();
       api.fail({ match: "/files", ...fault });
-      const error = await thrownBy(batches.submit(texts, { signal }));
-      expect(ProviderError.is(error, "auth")).toBe(true);
-      expect((error as Error).message).toMatch(
-        /It seems to have no batch interface: set .*remote\.batch\.enabled to false$/,
-      );
+      const words = /It seems to have no batch interface: set .*remote\.batch\.enabled to false$/;
+      await expect(submit()).rejects.toMatchObject({ kind: "auth", message: expect.stringMatching(words) });
+    },
+  );
+
+  test("while results are read deletes nothing, and they can be read again", async () => {
+    const { api, batches, direct, submit, collect, calls } = await benchOf();
+    const job = await submit();
+    for (const behaviour of ["disconnect", "endless"] as const) {
+      api.fail({ match: "/content", behaviour });
+      await expect(collect(job)).rejects.toMatchObject({ kind: "transient" });
     }
+    api.fail({ match: "/batches", behaviour: "bomb" });
+    await expect(batches.state(job, { signal })).rejects.toThrow("sends more than");
+    expect(calls("DELETE")).toEqual([]);
+    expect(await collect(job)).toEqual(direct);
   });
 
-  test("answers that break off are fetched again, and nothing is deleted before", async () => {
-    const { api, batches, direct } = await openBatches({ api: { jobMs: 0 } });
-    const job = await batches.submit(texts, { signal });
-    await ended(batches, job);
-    api.fail({ match: "/content", behaviour: "disconnect" });
-    expect(ProviderError.is(await thrownBy(batches.collect(job, { count: 4, signal })), "transient")).toBe(true);
-    expect(calls(api).filter((call) => call.startsWith("DELETE"))).toEqual([]);
-    expect(numbers(await batches.collect(job, { count: 4, signal }))).toEqual(numbers(direct));
-  });
-
-  test("a wrong key is a wrong key here too", async () => {
-    const { api, batches } = await openBatches();
-    for (const step of ["submit", "state", "cancel"] as const) {
+  test("by a wrong key is of kind `auth` in every step", async () => {
+    const { api, batches, submit, collect } = await benchOf();
+    const state = (): Promise<unknown> => batches.state("batch_1", { signal });
+    for (const step of [submit, state, () => batches.cancel("batch_1", { signal }), () => collect("batch_1")]) {
       api.fail({ status: 401 });
-      const call = step === "submit" ? batches.submit(texts, { signal }) : batches[step]("batch_1", { signal });
-      expect(ProviderError.is(await thrownBy(call), "auth")).toBe(true);
+      await expect(step()).rejects.toMatchObject({ kind: "auth" });
     }
-    api.fail({ status: 401 });
-    expect(ProviderError.is(await thrownBy(batches.collect("batch_1", { count: 1, signal })), "auth")).toBe(true);
   });
 
-  test.each(["/files", "/batches", "/content"])("an abort while %s is being asked ends the call", async (match) => {
-    const { api, batches } = await openBatches({ api: { jobMs: 0 } });
-    const job = await batches.submit(texts, { signal });
+  test.each(["/files", "/batches", "/content"])("by an abort during %s ends the call", async (match) => {
+    const { api, batches, submit, calls } = await benchOf();
+    const job = await submit();
     api.reset();
     api.fail({ match, behaviour: "hang" });
     const controller = new AbortController();
     const how = { signal: controller.signal };
     const call = match === "/content" ? batches.collect(job, { count: 4, ...how }) : batches.submit(texts, how);
-    const outcome = thrownBy(call);
-    await eventually(() => calls(api).some((line) => line.includes(match)));
+    const outcome = failureOf(call);
+    await eventually(() => calls(match).length > 0);
     controller.abort();
-    expect(isAbort(await outcome)).toBe(true);
+    expect(await outcome).toSatisfy(isAbort);
   });
 });

@@ -1,8 +1,12 @@
-import { MemoryError } from "@memslot/core";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadConfig } from "@memslot/core";
 import plugin from "@memslot/embeddings-openai";
+import { type ContextSetup, contextOf, failureOf } from "@memslot/fakes/plugin-context";
+import { tempFolder } from "@memslot/test-tools/files";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { isPrivateHost, urlAdvice } from "../src/endpoint.ts";
-import { type Setup, contextOf, open, stubFarEnd } from "./support/open.ts";
+import { open, stubHosts } from "./support/open.ts";
 import data from "./data/endpoints.json" with { type: "json" };
 import cases from "./data/cases.json" with { type: "json" };
 
@@ -10,93 +14,103 @@ afterEach(() => vi.unstubAllGlobals());
 
 interface Row {
   name: string;
-  setup: Setup;
+  setup: ContextSetup;
   url: string;
   /** The value of the Authorization header. */
   authorization?: string;
   keySource?: string;
-  /** More headers that are sent; null for one that is not. */
+  /** Further headers; null if not sent. */
   headers?: Record<string, string | null>;
 }
 
-const proxy = "https://proxy.example.com/v1";
-
-describe("where requests go", () => {
-  test.each(data.used as Row[])("$name", async ({ setup, url, authorization, keySource, headers = {} }) => {
-    const log = stubFarEnd();
-    const provider = await open(setup);
-    await provider.embedBatch(["a note"]);
-    await provider.embedQuery("a question");
-    expect(log.map((sent) => sent.url)).toEqual([url, url]);
-    expect(provider.endpoint).toMatchObject({ host: new URL(url).host, keySource });
-    for (const sent of log) {
-      expect(sent.headers).toEqual({
-        accept: "application/json",
-        "content-type": "application/json",
-        "user-agent": "memslot",
-        ...(authorization === undefined ? {} : { authorization }),
-        ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value ?? undefined])),
-      });
-    }
-  });
-
-  test("the fingerprint changes with address, key, model and headers, and with nothing else", async () => {
-    const fingerprint = async (setup: Setup): Promise<string | undefined> => (await open(setup)).endpoint?.fingerprint;
-    const remote = { baseUrl: proxy, apiKey: "sk-remote", headers: { "x-a": "1", "x-b": "2" } };
-    const first = await fingerprint({ memorySearch: { remote } });
-    expect(first).toMatch(/^[\da-f]{32}$/);
-    const same = { ...remote, baseUrl: `${proxy}/`, headers: { "X-B": "2", "X-A": "1" } };
-    expect(await fingerprint({ memorySearch: { remote: same, chunking: { tokens: 300 } } })).toBe(first);
-    const others = await Promise.all([
-      fingerprint({ memorySearch: { remote: { ...remote, baseUrl: "https://proxy.example.com/v2" } } }),
-      fingerprint({ memorySearch: { remote: { ...remote, apiKey: "sk-other" } } }),
-      fingerprint({ memorySearch: { remote: { ...remote, headers: { "x-a": "1" } } } }),
-      fingerprint({ memorySearch: { remote, model: "other" } }),
-    ]);
-    expect(new Set([first, ...others]).size).toBe(5);
-  });
+test.each(data.used as Row[])("$name", async ({ setup, url, authorization, keySource, headers = {} }) => {
+  const log = stubHosts();
+  expect((await plugin.available?.(contextOf(setup)))?.reason).not.toBe("");
+  const provider = await open(setup);
+  expect(log, "nothing is sent before the first text").toEqual([]);
+  await provider.embedBatch(["a note"]);
+  await provider.embedQuery("a question");
+  expect(log.map((sent) => sent.url)).toEqual([url, url]);
+  expect(provider.endpoint).toMatchObject({ host: new URL(url).host, keySource });
+  for (const sent of log)
+    expect(sent.headers).toEqual({
+      accept: "application/json",
+      "content-type": "application/json",
+      "user-agent": "memslot",
+      ...(authorization === undefined ? {} : { authorization }),
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value ?? undefined])),
+    });
 });
 
-describe("what cannot work is said when it is opened, without the key", () => {
-  test.each(data.refused as [string, Setup, string][])("%s", async (_, setup, words) => {
-    const error: unknown = await open(setup).catch((thrown: unknown) => thrown);
-    expect(MemoryError.is(error, "CONFIG")).toBe(true);
-    expect(String(error)).toMatch(new RegExp(words.replace(/^\^/, "")));
-    expect(`${String(error)} ${String((error as Error).cause)}`).not.toMatch(/hidden/i);
-  });
-});
-
-describe("a base URL", () => {
-  const at = async (baseUrl: string): Promise<string | undefined> => {
-    const log = stubFarEnd();
-    await (await open({ memorySearch: { remote: { baseUrl } } })).embedQuery("a question");
-    return log[0]?.url.replace(/\/embeddings/, "");
+test("the fingerprint changes with URL, key, model and headers only", async () => {
+  const fingerprint = async (own: object, memorySearch: object = {}): Promise<string | undefined> => {
+    const remote = {
+      baseUrl: "https://proxy.example.com/v1",
+      apiKey: "sk-1",
+      headers: { "x-a": "1", "x-b": "2" },
+      ...own,
+    };
+    return (await open({ memorySearch: { ...memorySearch, remote } })).endpoint?.fingerprint;
   };
-
-  test.each(cases.baseUrls as [string, string][])("%s is used as %s", async (written, href) => {
-    expect(await at(written)).toBe(href);
-  });
-
-  test.each(cases.advice as [string, string][])("the advice for %s", (written, advice) => {
-    expect(urlAdvice(new URL(written), "remote.baseUrl")).toBe(advice);
-  });
+  const first = await fingerprint({});
+  expect(first).toMatch(/^[\da-f]{32}$/);
+  const same = { baseUrl: "https://proxy.example.com/v1/", headers: { "X-B": "2", "X-A": "1" } };
+  expect(await fingerprint(same, { chunking: { tokens: 300 } })).toBe(first);
+  const others = await Promise.all([
+    fingerprint({ baseUrl: "https://proxy.example.com/v2" }),
+    fingerprint({ apiKey: "sk-other" }),
+    fingerprint({ headers: { "x-a": "1" } }),
+    fingerprint({}, { model: "other" }),
+  ]);
+  expect(new Set([first, ...others]).size).toBe(5);
 });
 
-test("a host is private by its name or address", () => {
+test.each(data.refused as [string, ContextSetup, string][])(
+  "opening refuses %s, without the key in the message",
+  async (_, setup, words) => {
+    const error = await failureOf(open(setup));
+    expect(error).toHaveProperty("code", "CONFIG");
+    expect(String(error)).toMatch(new RegExp(words.replace(/^\^/, "")));
+    expect(`${String(error)} ${String(error.cause)}`).not.toMatch(/hidden/i);
+  },
+);
+
+test.each(cases.baseUrls as [string, string][])("the base URL %s is used as %s", async (baseUrl, href) => {
+  const log = stubHosts();
+  await (await open({ memorySearch: { remote: { baseUrl } } })).embedQuery("a question");
+  expect(log[0]?.url.replace(/\/embeddings/, "")).toBe(href);
+});
+
+test("the advice for a base URL, and whether a host is private", () => {
+  for (const [written = "", advice] of cases.advice) expect(urlAdvice(new URL(written), "remote.baseUrl")).toBe(advice);
   expect(data.privateHosts.filter((host) => !isPrivateHost(host))).toEqual([]);
   expect(data.publicHosts.filter((host) => isPrivateHost(host))).toEqual([]);
 });
 
-describe("whether it can be used", () => {
-  test.each(cases.available as [string, Setup, { ok: boolean; reason: string }][])("%s", async (_, setup, answer) => {
-    expect(await plugin.available?.(contextOf(setup))).toEqual(answer);
-  });
-});
+test.each(cases.available as [string, ContextSetup, { ok: boolean; reason: string }][])(
+  "whether `auto` can use it: %s",
+  async (_, setup, answer) => expect(await plugin.available?.(contextOf(setup))).toEqual(answer),
+);
 
-test("asking and opening send nothing", async () => {
-  const log = stubFarEnd();
-  const context = contextOf({ env: { OPENAI_API_KEY: "sk-1" } });
-  await plugin.available?.(context);
-  await plugin.open(context);
-  expect(log).toEqual([]);
+describe("the configurations of the README", () => {
+  const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const examples = [...page.matchAll(/^```json5\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
+  const rows = cases.examples as [string, string, string | null, number][];
+
+  test.each(rows.map((row, index) => [...row, index] as const))("%s", async (_, host, keySource, tokens, index) => {
+    expect(examples).toHaveLength(rows.length);
+    const folder = tempFolder({ "memslot.json5": examples[index] ?? "" });
+    const env = { ...cases.env, MEMSLOT_HOME: folder };
+    const config = await loadConfig({ configPath: join(folder, "memslot.json5"), cwd: folder, env });
+    expect(config.notices).toEqual([]);
+    const settings = config.agent("main").memorySearch;
+    const environment = (name: string): string | undefined => config.environment(name);
+    const provider = await plugin.open({ ...contextOf(), settings, providers: config.providers, environment });
+    expect(provider).toMatchObject({
+      id: settings.provider,
+      model: settings.model,
+      maxInputTokens: tokens,
+      endpoint: { host, keySource: keySource ?? undefined },
+    });
+  });
 });

@@ -1,7 +1,9 @@
-import { ProviderError, type Reranker } from "@memslot/core";
+import type { Reranker } from "@memslot/core";
 import { type RerankApi, type RerankFault, startRerankApi } from "@memslot/fakes/rerank-api";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { open } from "./support/open.ts";
+import plugin from "@memslot/rerank-http";
+import { type ContextSetup, contextOf, failureOf } from "@memslot/fakes/plugin-context";
+import { rerankConformance } from "@memslot/testkit";
 import data from "./data/requests.json" with { type: "json" };
 
 const signal = new AbortController().signal;
@@ -18,8 +20,12 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+function open(rerank: Record<string, unknown>, setup: ContextSetup = {}): Promise<Reranker> {
+  return plugin.open(contextOf({ ...setup, memorySearch: { query: { rerank } } }));
+}
+
 function at(base: string, rerank: Record<string, unknown> = {}, options = {}): Promise<Reranker> {
-  return open({ rerank: { baseUrl: `${api.url}${base}`, ...rerank }, options });
+  return open({ baseUrl: `${api.url}${base}`, ...rerank }, { options });
 }
 
 describe("a request", () => {
@@ -64,7 +70,7 @@ describe("a key", () => {
 
   test.each(data.keys)("of the environment goes to its own host alone: %s", async (baseUrl, authorization, model) => {
     const log = stubHosts();
-    const reranker = await open({ rerank: { baseUrl }, env });
+    const reranker = await open({ baseUrl }, { env });
     await reranker.rerank("cat", texts, { signal });
     expect(log).toEqual([{ url: `${baseUrl}/rerank`, authorization }]);
     expect(reranker.model).toBe(model);
@@ -82,21 +88,14 @@ describe("a key", () => {
       /query\.rerank\.apiKey is not valid/,
     ],
   ])("is not sent with %s", async (_, rerank, environment, words) => {
-    await expect(open({ rerank, env: environment as Record<string, string> })).rejects.toThrow(words);
+    await expect(open(rerank, { env: environment as Record<string, string> })).rejects.toThrow(words);
   });
 });
 
 describe("what fails", () => {
-  async function failureOf(fault: RerankFault): Promise<ProviderError> {
-    api.fail(fault);
-    const reranker = await at("/v1", { apiKey: key });
-    const thrown: unknown = await reranker.rerank("cat", texts, { signal }).catch((error: unknown) => error);
-    if (!ProviderError.is(thrown)) throw new Error(`not an ProviderError: ${String(thrown)}`);
-    return thrown;
-  }
   const results = (...rows: unknown[]): RerankFault => ({ body: { results: rows } });
 
-  test.each<[name: string, fault: RerankFault, kind: string, words: RegExp]>([
+  test.each<[name: string, fault: RerankFault, kind: string, words: RegExp, retryAfterMs?: number]>([
     ["a wrong key", { status: 401, body: { message: `invalid token ${key}` } }, "auth", /401: invalid token …/],
     [
       "a wrong address",
@@ -105,7 +104,7 @@ describe("what fails", () => {
       /404.*check memorySearch\.query\.rerank\.baseUrl/,
     ],
     ["an empty account", { status: 402, body: { error: { message: "no credit" } } }, "quota", /no credit/],
-    ["too many requests", { status: 429, headers: { "retry-after": "7" }, body: {} }, "rate", /429/],
+    ["too many requests", { status: 429, headers: { "retry-after": "7" }, body: {} }, "rate", /429/, 7000],
     [
       "a fault of the server",
       { status: 503, body: "<html><b>down</b></html>" },
@@ -121,39 +120,47 @@ describe("what fails", () => {
     ["a text too many", results({ index: 2, score: 1 }), "transient", /none of 0 to 1/],
     ["no score", results({ index: 0 }, { index: 1, score: "1" }), "transient", /no score/],
     ["too much", { body: `"${"x".repeat(1_200_000)}"` }, "transient", /more than 1\.0 MB/],
-  ])("%s", async (_, fault, kind, words) => {
-    const error = await failureOf(fault);
-    expect(error.kind).toBe(kind);
-    expect(error.message).toMatch(words);
+  ])("%s", async (_, fault, kind, words, retryAfterMs) => {
+    api.fail(fault);
+    const error = await failureOf((await at("/v1", { apiKey: key })).rerank("cat", texts, { signal }));
+    expect(error).toMatchObject({ kind, message: expect.stringMatching(words) });
+    expect(error).toHaveProperty("retryAfterMs", retryAfterMs);
     expect(JSON.stringify([error.message, error.stack])).not.toContain(key);
   });
 
-  test("the time that a server names is passed on", async () => {
-    expect((await failureOf({ status: 429, headers: { "retry-after": "7" }, body: {} })).retryAfterMs).toBe(7000);
-  });
-
   test("a server that is not there is named with its address", async () => {
-    const reranker = await open({ rerank: { baseUrl: "http://127.0.0.1:1/v1", apiKey: key } });
+    const reranker = await open({ baseUrl: "http://127.0.0.1:1/v1", apiKey: key });
     await expect(reranker.rerank("cat", texts, { signal })).rejects.toThrow(/cannot reach http:\/\/127\.0\.0\.1:1/);
   });
 
-  test("an abort ends a request that is never answered", async () => {
+  test.each([
+    ["an abort", { name: "AbortError" }],
+    ["close", { code: "CLOSED" }],
+  ])("%s ends a request without an answer", async (how, error) => {
     api.fail({ hang: true });
     const reranker = await at("/v1");
     const controller = new AbortController();
-    const call = reranker.rerank("cat", texts, { signal: controller.signal });
+    const call = failureOf(reranker.rerank("cat", texts, { signal: controller.signal }));
     await vi.waitFor(() => expect(api.log).toHaveLength(1));
-    controller.abort();
-    await expect(call).rejects.toMatchObject({ name: "AbortError" });
+    if (how === "close") await reranker.close?.();
+    else controller.abort();
+    expect(await call).toMatchObject(error);
   });
+});
 
-  test("so does close", async () => {
-    api.fail({ hang: true });
-    const reranker = await at("/v1");
-    const call = reranker.rerank("cat", texts, { signal });
-    call.catch(() => undefined);
-    await vi.waitFor(() => expect(api.log).toHaveLength(1));
-    await reranker.close?.();
-    await expect(call).rejects.toMatchObject({ code: "CLOSED" });
-  });
+describe.each([
+  ["Cohere", "/v2", "documents"],
+  ["Jina, vLLM and llama-server", "/v1", "documents"],
+  ["text-embeddings-inference", "", "texts"],
+])("an API in the format of %s", (_, base, format) => {
+  rerankConformance(
+    { describe, test },
+    {
+      plugin,
+      options: { format },
+      get settings() {
+        return { model: "m", baseUrl: `${api.url}${base}`, apiKey: "sk-right" };
+      },
+    },
+  );
 });
