@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Llama, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext, Token } from "node-llama-cpp";
-import { type FromChild, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
+import type { FromChild, LoadRequest, ToChild } from "./model-process.ts";
 
 /** The entry of the process that runs the model: failing native code ends this process and not the host. */
 
@@ -8,18 +8,14 @@ import { type FromChild, type LoadRequest, type ToChild, hostPipe } from "./prot
 process.on("SIGINT", () => {});
 process.on("disconnect", endNow);
 if (!process.connected) endNow();
-// In a thread: native code may block the main one.
-const watch = new URL(import.meta.resolve("#host-watch"));
-new Worker(watch, { workerData: { watches: hostPipe }, execArgv: [] }).unref();
+// Ends the process when the pipe of the host closes. In a thread: native code may block the main one.
+const watch = `new (require("node:net").Socket)({ fd: ${Number(process.argv[2])} })
+  .on("close", () => process.kill(process.pid, "SIGKILL")).on("error", () => {}).resume();`;
+new Worker(watch, { eval: true, execArgv: [] }).unref();
 // Otherwise llama.cpp starts a debugger before it aborts.
 process.env["GGML_NO_BACKTRACE"] = "1";
 
-interface QueuedText {
-  id: number;
-  index: number;
-  text: string;
-  query: string | undefined;
-}
+type QueuedText = Record<"id" | "index", number> & { text: string; query: string | undefined };
 
 const queue = { urgent: [] as QueuedText[], others: [] as QueuedText[] };
 let added = Promise.withResolvers<void>();
@@ -32,7 +28,7 @@ process.on("message", (message: ToChild) => {
     added.resolve();
     added = Promise.withResolvers();
   } else if (message.type === "cancel") cancel(message.id);
-  else void load(message).catch((error: unknown) => send({ type: "failed", message: messageOf(error) }));
+  else void load(message).catch((error: unknown) => send({ type: "failed", id: 0, message: messageOf(error) }));
 });
 
 async function load(request: LoadRequest): Promise<void> {
@@ -106,7 +102,7 @@ async function serve(work: Work, maxInputTokens: number): Promise<never> {
       send({ type: "vector", id, index, vector: Float32Array.from(vector), tokens });
     } catch (error) {
       cancel(id);
-      send({ type: "refused", id, message: messageOf(error) });
+      send({ type: "failed", id, message: messageOf(error) });
     }
   }
 }

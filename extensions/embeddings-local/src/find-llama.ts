@@ -3,20 +3,13 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import table from "./llama-builds.json" with { type: "json" };
 
 /** The release that this package is made for; any other that `peerDependencies` allows is accepted. */
 const version = "3.22.1";
 
-const builds: Readonly<Record<string, string>> = {
-  "linux-x64": "linux-x64",
-  "linux-arm64": "linux-arm64",
-  "linux-arm": "linux-armv7l",
-  "linux-riscv64": "linux-riscv64",
-  "darwin-arm64": "mac-arm64-metal",
-  "darwin-x64": "mac-x64",
-  "win32-x64": "win-x64",
-  "win32-arm64": "win-arm64",
-};
+/** Names of the builds, by platform and architecture. */
+const builds: Readonly<Record<string, string>> = table;
 
 export interface Machine {
   platform: string;
@@ -59,7 +52,7 @@ export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPl
 
 function hasBuild(entry: string, build: string | undefined): boolean {
   if (build !== undefined && resolveFrom(dirname(entry), `@node-llama-cpp/${build}`) !== undefined) return true;
-  // One that was compiled on this machine.
+  // Compiled on this machine.
   return existsSync(join(dirname(entry), "..", "llama", "localBuilds"));
 }
 
@@ -76,7 +69,7 @@ function resolveIn(folder: string, name: string): string | undefined {
   try {
     return createRequire(join(folder, "package.json")).resolve(name);
   } catch {
-    return undefined; // It is not whole: the same to whoever wants to load it.
+    return undefined; // It is incomplete, and cannot be loaded.
   }
 }
 

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
+import table from "./tensor-blocks.json" with { type: "json" };
 
 /** Facts from the head of a GGUF file. */
 export interface GgufInfo {
@@ -28,7 +29,7 @@ async function readHeader(file: FileHandle, size: number): Promise<Header> {
     const buffer = Buffer.allocUnsafe(Math.min(wanted, size, maxHeaderBytes));
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
     const bytes = buffer.subarray(0, bytesRead);
-    if (bytes.toString("latin1", 0, 4) !== "GGUF") throw new Error("it is no GGUF file");
+    if (bytes.toString("latin1", 0, 4) !== "GGUF") throw new Error("it is not a GGUF file");
     try {
       return parseHeader(bytes);
     } catch (error) {
@@ -48,7 +49,7 @@ const tooShort = new Error("the bytes end before the head does");
 const defaultAlignment = 32;
 
 function parseHeader(bytes: Buffer): Header {
-  const cursor = cursorOf(bytes);
+  const cursor = new Cursor(bytes);
   cursor.skip(4);
   const version = cursor.u32();
   if (version !== 2 && version !== 3) throw new Error(`it is a GGUF file of version ${version}, which is not known`);
@@ -69,52 +70,45 @@ function parseHeader(bytes: Buffer): Header {
     dataBytes = Math.max(dataBytes, cursor.u64() + tensorBytes(type, numbers));
   }
   const alignment = Number(keys.get("general.alignment") ?? defaultAlignment);
-  const end = tensorCount === 0 ? cursor.at() : Math.ceil(cursor.at() / alignment) * alignment + dataBytes;
+  const end = tensorCount === 0 ? cursor.at : Math.ceil(cursor.at / alignment) * alignment + dataBytes;
   return { keys, end };
 }
 
-interface Cursor {
-  at(): number;
-  skip(length: number): void;
-  u32(): number;
-  u64(): number;
-  text(): string;
-  /** Skips this many texts: there may be hundreds of thousands. */
-  skipTexts(count: number): void;
-  scalar(type: number): number;
-}
+class Cursor {
+  at = 0;
+  readonly #bytes: Buffer;
 
-function cursorOf(bytes: Buffer): Cursor {
-  let at = 0;
-  const take = (length: number): number => {
-    const from = at;
-    if (length > bytes.length - from) throw tooShort;
-    at += length;
-    return from;
-  };
-  const u32 = (): number => bytes.readUInt32LE(take(4));
-  const u64 = (): number => u32() + u32() * 2 ** 32;
-  const text = (): string => {
-    const length = u64();
-    const from = take(length);
-    return bytes.toString("utf8", from, from + length);
-  };
-  const skipTexts = (count: number): void => {
-    let to = at;
-    for (let index = 0; index < count; index++) {
-      if (to + 8 > bytes.length) throw tooShort;
-      to += 8 + bytes.readUInt32LE(to) + bytes.readUInt32LE(to + 4) * 2 ** 32;
-    }
-    take(to - at);
-  };
-  const scalar = (type: number): number => {
-    const from = take(sizeOf(type));
-    if (type === 4) return bytes.readUInt32LE(from);
-    if (type === 5) return bytes.readInt32LE(from);
-    if (type === 10) return Number(bytes.readBigUInt64LE(from));
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Skips a number of bytes and returns their offset. */
+  skip(length: number): number {
+    if (length > this.#bytes.length - this.at) throw tooShort;
+    this.at += length;
+    return this.at - length;
+  }
+
+  u32(): number {
+    return this.#bytes.readUInt32LE(this.skip(4));
+  }
+
+  u64(): number {
+    return this.u32() + this.u32() * 2 ** 32;
+  }
+
+  text(): string {
+    const from = this.skip(this.u64());
+    return this.#bytes.toString("utf8", from, this.at);
+  }
+
+  scalar(type: number): number {
+    const from = this.skip(sizeOf(type));
+    if (type === 4) return this.#bytes.readUInt32LE(from);
+    if (type === 5) return this.#bytes.readInt32LE(from);
+    if (type === 10) return Number(this.#bytes.readBigUInt64LE(from));
     return Number.NaN;
-  };
-  return { at: () => at, skip: (length) => void take(length), u32, u64, text, skipTexts, scalar };
+  }
 }
 
 const stringType = 8;
@@ -133,31 +127,18 @@ function readValue(cursor: Cursor, type: number): string | number | undefined {
   const itemType = cursor.u32();
   const count = cursor.u64();
   if (itemType === arrayType) for (let index = 0; index < count; index++) readValue(cursor, arrayType);
-  else if (itemType === stringType) cursor.skipTexts(count);
+  else if (itemType === stringType) for (let index = 0; index < count; index++) cursor.skip(cursor.u64());
   else cursor.skip(count * sizeOf(itemType));
   return undefined;
 }
 
-const blocks: Readonly<Record<number, readonly [numbers: number, bytes: number]>> = {
-  0: [1, 4], // F32
-  1: [1, 2], // F16
-  2: [32, 18], // Q4_0
-  3: [32, 20], // Q4_1
-  6: [32, 22], // Q5_0
-  7: [32, 24], // Q5_1
-  8: [32, 34], // Q8_0
-  10: [256, 84], // Q2_K
-  11: [256, 110], // Q3_K
-  12: [256, 144], // Q4_K
-  13: [256, 176], // Q5_K
-  14: [256, 210], // Q6_K
-  30: [1, 2], // BF16
-};
+/** Numbers and bytes of a block, by tensor type: F32, F16, Q4_0 … Q8_0, Q2_K … Q6_K, BF16. */
+const blocks: Readonly<Record<string, readonly number[]>> = table;
 
 /** A type that is not in the table needs at least one byte. */
 function tensorBytes(type: number, numbers: number): number {
-  const block = blocks[type];
-  return block === undefined ? 1 : Math.ceil(numbers / block[0]) * block[1];
+  const [size = 1, bytes = 1] = blocks[type] ?? [];
+  return type in blocks ? Math.ceil(numbers / size) * bytes : 1;
 }
 
 function infoOf(keys: ReadonlyMap<string, string | number>): GgufInfo {

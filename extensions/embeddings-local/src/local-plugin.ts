@@ -1,25 +1,21 @@
 import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } from "@memslot/core";
-import type { DownloadLimits } from "./download/download.ts";
+import { partOf, sizeOf } from "./download.ts";
 import { findLlama } from "./find-llama.ts";
-import { bytesOfModel, findModel, missingModel } from "./local-model.ts";
-import { configSchema, type RunnerTimes } from "./model-runner.ts";
+import { findModel, missingModel } from "./model-file.ts";
+import { configSchema, type RunnerSetup } from "./model-runner.ts";
 
 /** For tests: replaces slow or unavailable parts. */
-export interface LocalPluginOverrides {
-  times?: Partial<RunnerTimes> | undefined;
-  downloadLimits?: Partial<DownloadLimits> | undefined;
+export interface LocalPluginOverrides extends Pick<RunnerSetup, "times" | "downloadLimits"> {
   /** Searched first for node-llama-cpp, instead of the folder of this package. */
   beside?: string | undefined;
 }
 
-const defaultTimes: RunnerTimes = { idleMs: 10 * 60_000, loadMs: 120_000, silenceMs: 120_000 };
-
-export function createLocalPlugin(overrides: LocalPluginOverrides = {}): EmbeddingPlugin {
+export function createLocalPlugin({ beside, ...overrides }: LocalPluginOverrides = {}): EmbeddingPlugin {
   return defineEmbeddingPlugin({
     id: "local",
     configSchema,
     async available(context) {
-      const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });
+      const llama = findLlama({ stateDir: context.stateDir, beside });
       if ("missing" in llama) return { ok: false, reason: llama.missing };
       try {
         const model = await findModel(context);
@@ -30,24 +26,23 @@ export function createLocalPlugin(overrides: LocalPluginOverrides = {}): Embeddi
       }
     },
     async setup(context) {
-      const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });
-      const model = await findModel(context);
+      const llama = findLlama({ stateDir: context.stateDir, beside });
+      const { address, info } = await findModel(context);
       return {
-        modelFile: model.address.path,
-        isModelThere: model.info !== undefined,
-        modelBytes: await bytesOfModel(model),
+        modelFile: address.path,
+        isModelThere: info !== undefined,
+        modelBytes: await sizeOf(info === undefined ? partOf(address.path) : address.path),
         missing: "missing" in llama ? { reason: `${llama.missing}; ${llama.action}`, npm: llama.npm } : undefined,
       };
     },
     async open(context) {
-      const llama = findLlama({ stateDir: context.stateDir, beside: overrides.beside });
+      const llama = findLlama({ stateDir: context.stateDir, beside });
       if ("missing" in llama) throw new MemoryError("UNAVAILABLE", `${llama.missing}; ${llama.action}`);
       const model = await findModel(context);
       if (model.info === undefined && !model.mayFetch) throw new MemoryError("UNAVAILABLE", missingModel(model));
-      // Finding an available provider loads neither the download nor the model's process.
+      // Not loaded to find an available provider.
       const { createLocalProvider } = await import("./local-provider.ts");
-      const times = { ...defaultTimes, ...overrides.times };
-      return createLocalProvider({ context, model, llama: llama.url, times, downloadLimits: overrides.downloadLimits });
+      return createLocalProvider(context, model, { ...overrides, llama: llama.url });
     },
   });
 }

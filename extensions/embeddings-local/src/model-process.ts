@@ -1,13 +1,49 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { childEnvironment } from "@memslot/core/providers";
-import { type FromChild, type LoadedModel, type LoadRequest, type ToChild, hostPipe } from "./protocol.ts";
+
+export interface LoadRequest {
+  llama: string;
+  modelPath: string;
+  contexts: number;
+  threads: number;
+  contextSize: number;
+  /** Texts are scored for a query instead of getting vectors. */
+  ranks?: boolean | undefined;
+}
+
+export interface LoadedModel {
+  dimensions: number;
+  /** Token limit of a text; longer ones are cut. */
+  maxInputTokens: number;
+}
+
+export type ToChild =
+  | ({ type: "load" } & LoadRequest)
+  /** Each text has its own answer. `urgent` texts go first. With `query` the vector is one score, 0 to 1. */
+  | { type: "embed"; id: number; texts: readonly string[]; urgent: boolean; query?: string | undefined }
+  | { type: "cancel"; id: number };
+
+export type FromChild =
+  | ({ type: "loaded" } & LoadedModel)
+  /** `index` of the text in the request; `tokens` of it that were embedded. */
+  | { type: "vector"; id: number; index: number; vector: Float32Array; tokens: number }
+  /** A text was not embedded; the other texts of its request get no answer. `id` 0: the model cannot be loaded. */
+  | { type: "failed"; id: number; message: string };
 
 export interface EmbeddedTexts {
   vectors: Float32Array[];
   tokens: number;
+}
+
+export interface EmbedOptions {
+  urgent: boolean;
+  signal: AbortSignal | undefined;
+  /** For a ranking model. */
+  query?: string | undefined;
 }
 
 /** The process has ended, or was stopped because it did not answer. */
@@ -35,27 +71,29 @@ interface Pending extends EmbeddedTexts {
 /** Environment variables that configure llama.cpp. */
 const passedOn = ["GGML_*", "LLAMA_*", "NODE_LLAMA_CPP_*", "OMP_*"];
 
+const loadId = 0;
+/** Closes when this process ends. */
+const hostPipe = 4;
 const termWaitsMs = 500;
 const killWaitsMs = 1000;
-const keptWordsLength = 2048;
+const lastWordsLength = 2048;
 const lastWordsWaitMs = 100;
 
 /** Host side of `child.ts`: a process with one model. Keeps the host alive only while an answer is due. */
 export class ModelProcess {
-  readonly exited: Promise<void>;
+  readonly exited: Promise<unknown>;
   readonly #child: ChildProcess;
   readonly #limits: ProcessLimits;
   readonly #pending = new Map<number, Pending>();
   readonly #loading = Promise.withResolvers<LoadedModel>();
-  #isLoading = true;
-  #lastId = 0;
+  #lastId = loadId;
   #lastWords = "";
   #ended: ProcessEnded | undefined;
   #silence: NodeJS.Timeout | undefined;
 
-  constructor(request: Omit<LoadRequest, "type">, limits: ProcessLimits) {
+  constructor(request: LoadRequest, limits: ProcessLimits) {
     this.#limits = limits;
-    this.#child = fork(fileURLToPath(import.meta.resolve("#child")), [], {
+    this.#child = fork(fileURLToPath(import.meta.resolve("#child")), [String(hostPipe)], {
       // Its output must not mix with the host's protocol on stdout.
       stdio: ["ignore", "ignore", "pipe", "ipc", "pipe"],
       serialization: "advanced",
@@ -63,12 +101,11 @@ export class ModelProcess {
       // It is resolved as this process resolves its modules.
       execArgv: process.execArgv.filter((argument) => argument.startsWith("--conditions=")),
     });
-    this.exited = once(this.#child, "exit").then(
-      () => {},
-      () => {},
-    );
+    this.exited = once(this.#child, "exit").catch(() => undefined);
     // Avoids an unhandled rejection.
     this.#loading.promise.catch(() => undefined);
+    const { reject } = this.#loading;
+    this.#pending.set(loadId, { vectors: [], tokens: 0, missing: 0, resolve: () => undefined, reject });
     this.#listen();
     this.#send({ type: "load", ...request });
     this.#watch();
@@ -88,10 +125,7 @@ export class ModelProcess {
   }
 
   /** Rejects with `ProcessEnded`, with an `Error` for a refused text, and at once if aborted. */
-  async embed(
-    texts: readonly string[],
-    { urgent, signal, query }: { urgent: boolean; signal: AbortSignal | undefined; query?: string | undefined },
-  ): Promise<EmbeddedTexts> {
+  async embed(texts: readonly string[], { urgent, signal, query }: EmbedOptions): Promise<EmbeddedTexts> {
     if (this.#ended !== undefined) throw this.#ended;
     signal?.throwIfAborted();
     if (texts.length === 0) return { vectors: [], tokens: 0 };
@@ -118,66 +152,52 @@ export class ModelProcess {
   async stop(): Promise<void> {
     this.#end("was stopped");
     this.#child.kill("SIGTERM");
-    if (await this.#endsWithin(termWaitsMs)) return;
-    this.#child.kill("SIGKILL");
-    await this.#endsWithin(killWaitsMs);
-  }
-
-  async #endsWithin(milliseconds: number): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), milliseconds)));
-    const isOver = await Promise.race([this.exited.then(() => true), late]);
-    clearTimeout(timer);
-    return isOver;
+    const kill = setTimeout(() => this.#child.kill("SIGKILL"), termWaitsMs);
+    await Promise.race([this.exited, sleep(termWaitsMs + killWaitsMs, undefined, { ref: false })]);
+    clearTimeout(kill);
   }
 
   #listen(): void {
     const child = this.#child;
-    const keepWords = (data: Buffer): void => {
-      this.#lastWords = (this.#lastWords + data.toString()).slice(-keptWordsLength);
-    };
-    child.stderr?.on("data", keepWords);
-    child.stdio[hostPipe]?.on("error", () => {}); // Its end is told by "exit".
+    child.stderr?.on("data", (data: Buffer) => {
+      this.#lastWords = (this.#lastWords + data.toString()).slice(-lastWordsLength);
+    });
+    child.stdio[hostPipe]?.on("error", () => {}); // "exit" reports its end.
     child.on("message", (message: FromChild) => {
       this.#take(message);
       this.#watch();
     });
     child.on("error", (error) => this.#end(`cannot be started: ${error.message}`));
     child.once("exit", (code, signal) => {
-      const told = (): void => this.#end(`ended with ${signal ?? `code ${code}`}`);
+      const end = (): void => this.#end(`ended with ${signal ?? `code ${code}`}`);
       // At "close" all of its output has been read; that is late if a child process still has the pipe.
-      child.once("close", told);
-      setTimeout(told, lastWordsWaitMs);
+      child.once("close", end);
+      setTimeout(end, lastWordsWaitMs);
     });
   }
 
   #take(message: FromChild): void {
     if (message.type === "loaded") {
-      this.#isLoading = false;
-      this.#loading.resolve({ dimensions: message.dimensions, maxInputTokens: message.maxInputTokens });
-    } else if (message.type === "failed") {
-      this.#isLoading = false;
-      this.#loading.reject(new Error(message.message));
-    } else {
-      const call = this.#pending.get(message.id);
-      if (call === undefined) return;
-      if (message.type === "vector") {
-        call.vectors[message.index] = message.vector;
-        call.tokens += message.tokens;
-        call.missing -= 1;
-        if (call.missing > 0) return;
-        call.resolve({ vectors: call.vectors, tokens: call.tokens });
-      } else call.reject(new Error(message.message));
-      this.#pending.delete(message.id);
+      this.#pending.delete(loadId);
+      const { dimensions, maxInputTokens } = message;
+      return this.#loading.resolve({ dimensions, maxInputTokens });
     }
+    const call = this.#pending.get(message.id);
+    if (message.type === "failed") call?.reject(new Error(message.message));
+    else if (call) {
+      call.vectors[message.index] = message.vector;
+      call.tokens += message.tokens;
+      call.missing -= 1;
+      if (call.missing > 0) return;
+      call.resolve({ vectors: call.vectors, tokens: call.tokens });
+    }
+    this.#pending.delete(message.id);
   }
 
   #end(how: string): void {
     if (this.#ended !== undefined) return;
     const words = this.#lastWords.trim().replaceAll(/\s*\n\s*/g, " | ");
     this.#ended = new ProcessEnded(words === "" ? how : `${how} (${words})`);
-    this.#isLoading = false;
-    this.#loading.reject(this.#ended);
     for (const call of this.#pending.values()) call.reject(this.#ended);
     this.#pending.clear();
     this.#watch();
@@ -185,25 +205,18 @@ export class ModelProcess {
 
   #watch(): void {
     clearTimeout(this.#silence);
-    const isDue = this.#isLoading || this.#pending.size > 0;
+    const isDue = this.#pending.size > 0;
     const { channel, stderr, stdio } = this.#child;
     // Sockets, though their types do not say so.
-    for (const handle of [
-      this.#child,
-      channel,
-      stderr as Socket | null,
-      stdio[hostPipe] as Socket | null | undefined,
-    ]) {
+    for (const handle of [this.#child, channel, stderr as Socket | null, stdio[hostPipe] as Socket | null | undefined])
       if (isDue) handle?.ref();
       else handle?.unref();
-    }
-    const limitMs = this.#isLoading ? this.#limits.loadMs : this.#limits.silenceMs;
-    if (isDue) this.#silence = setTimeout(() => this.#giveUp(limitMs), limitMs);
-  }
-
-  #giveUp(limitMs: number): void {
-    this.#end(`gave no answer for ${limitMs / 1000} s`);
-    this.#child.kill("SIGKILL");
+    const limitMs = this.#pending.has(loadId) ? this.#limits.loadMs : this.#limits.silenceMs;
+    const giveUp = (): void => {
+      this.#end(`gave no answer for ${limitMs / 1000} s`);
+      this.#child.kill("SIGKILL");
+    };
+    if (isDue) this.#silence = setTimeout(giveUp, limitMs);
   }
 
   #send(message: ToChild): void {

@@ -1,9 +1,16 @@
 import { availableParallelism } from "node:os";
-import { MemoryError, ProviderError, messageOf } from "@memslot/core";
+import { MemoryError, ProviderError, type SyncProgress, messageOf } from "@memslot/core";
+import { download, type DownloadLimits } from "./download.ts";
 import { readGguf } from "./gguf-file.ts";
-import { type EmbeddedTexts, ModelProcess, ProcessEnded, type ProcessLimits } from "./model-process.ts";
-import type { LoadedModel, LoadRequest } from "./protocol.ts";
-import { untilAborted } from "./shared-run.ts";
+import { isFile, type ModelAddress } from "./model-file.ts";
+import {
+  type EmbeddedTexts,
+  type EmbedOptions,
+  type LoadedModel,
+  ModelProcess,
+  ProcessEnded,
+  type ProcessLimits,
+} from "./model-process.ts";
 
 export interface LocalOptions {
   contexts: number;
@@ -40,11 +47,20 @@ export interface RunnerTimes extends ProcessLimits {
   idleMs: number;
 }
 
-interface EmbedOptions {
-  urgent: boolean;
-  signal: AbortSignal | undefined;
-  /** For a ranking model. */
-  query?: string | undefined;
+const defaultTimes: RunnerTimes = { idleMs: 10 * 60_000, loadMs: 120_000, silenceMs: 120_000 };
+
+export interface RunnerSetup {
+  /** URL of node-llama-cpp. */
+  llama: string;
+  address: ModelAddress;
+  options: LocalOptions;
+  /** `HF_TOKEN`, for a model hub alone. */
+  token: string | undefined;
+  /** Why a missing model is not downloaded. */
+  refusal?: string | undefined;
+  ranks?: boolean | undefined;
+  times?: Partial<RunnerTimes> | undefined;
+  downloadLimits?: Partial<DownloadLimits> | undefined;
 }
 
 interface Running {
@@ -52,25 +68,59 @@ interface Running {
   model: LoadedModel;
 }
 
-/** Runs a model in a process, which starts on demand and again after a crash. */
+interface PrepareCaller {
+  signal?: AbortSignal | undefined;
+  progress?: ((update: SyncProgress) => void) | undefined;
+}
+
+interface Preparation {
+  done: Promise<void>;
+  controller: AbortController;
+  callers: Set<PrepareCaller>;
+  latest?: SyncProgress;
+}
+
+/** Downloads a model and runs it in a process, which starts on demand and again after a crash. */
 export class ModelRunner {
-  readonly #request: Omit<LoadRequest, "type">;
+  readonly #setup: RunnerSetup;
   readonly #times: RunnerTimes;
   readonly #alive = new Set<ModelProcess>();
+  readonly #closing = new AbortController();
+  #preparation: Preparation | undefined;
   #running: Running | undefined;
   #starting: Promise<Running> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #callCount = 0;
-  #isClosed = false;
 
-  constructor(request: Omit<LoadRequest, "type">, times: RunnerTimes) {
-    this.#request = request;
-    this.#times = times;
+  constructor(setup: RunnerSetup) {
+    this.#setup = setup;
+    this.#times = { ...defaultTimes, ...setup.times };
   }
 
-  /** Loads the model. Fails with `auth` for an unusable file; the next call tries again. */
-  start(): Promise<LoadedModel> {
-    return this.#working(async () => (await this.#ready()).model);
+  /** Undefined unless the process runs. */
+  get model(): LoadedModel | undefined {
+    return this.#running?.process.isRunning() === true ? this.#running.model : undefined;
+  }
+
+  /**
+   * Downloads a missing model and loads it. Runs once at a time: later callers join and get its progress. An aborted
+   * caller leaves at once; the work is aborted when all have left. A failed run can be repeated.
+   */
+  async prepare(caller: PrepareCaller): Promise<void> {
+    caller.signal?.throwIfAborted();
+    const run = (this.#preparation ??= this.#beginPreparation());
+    run.callers.add(caller);
+    if (run.latest !== undefined) caller.progress?.(run.latest);
+    try {
+      await untilAborted(run.done, caller.signal);
+    } finally {
+      run.callers.delete(caller);
+      if (run.callers.size === 0) {
+        // The next caller starts a new run and does not join an aborted one.
+        if (this.#preparation === run) this.#preparation = undefined;
+        run.controller.abort();
+      }
+    }
   }
 
   /** Fails with `transient` if the process dies twice in a row, with `input` for a refused text. */
@@ -78,11 +128,13 @@ export class ModelRunner {
     return this.#working(async () => {
       try {
         return await this.#embedOnce(texts, options).catch((error: unknown) => {
-          if (!(error instanceof ProcessEnded) || this.#isClosed) throw error;
+          if (!(error instanceof ProcessEnded) || this.#closing.signal.aborted) throw error;
           return this.#embedOnce(texts, options);
         });
       } catch (error) {
-        throw failureOf(error, options.signal);
+        if (ProviderError.is(error) || MemoryError.is(error) || options.signal?.aborted) throw error;
+        const kind = error instanceof ProcessEnded ? "transient" : "input";
+        throw new ProviderError(kind, `local: ${messageOf(error)}`, { cause: error });
       }
     });
   }
@@ -93,18 +145,44 @@ export class ModelRunner {
     return vectors.map(([score = Number.NaN]) => score);
   }
 
-  isLoaded(): boolean {
-    return this.#running?.process.isRunning() === true;
-  }
-
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new MemoryError("CLOSED", "the local model is closed"));
     clearTimeout(this.#idle);
     await Promise.all([...this.#alive].map((process) => process.stop()));
   }
 
+  #beginPreparation(): Preparation {
+    const controller = new AbortController();
+    const callers = new Set<PrepareCaller>();
+    const progress = (update: SyncProgress): void => {
+      run.latest = update;
+      for (const caller of callers) caller.progress?.(update);
+    };
+    const run: Preparation = { done: Promise.resolve(), controller, callers };
+    run.done = this.#prepare(AbortSignal.any([controller.signal, this.#closing.signal]), progress).finally(() => {
+      if (this.#preparation === run) this.#preparation = undefined;
+    });
+    run.done.catch(() => undefined);
+    return run;
+  }
+
+  async #prepare(signal: AbortSignal, progress: (update: SyncProgress) => void): Promise<void> {
+    const { address, refusal, token, downloadLimits: limits } = this.#setup;
+    const { path, fileName, source } = address;
+    if (!(await isFile(path))) {
+      if (refusal !== undefined) throw new ProviderError("auth", `local: ${refusal}`);
+      const own = source?.isHub === true ? token : undefined;
+      if (source) await download({ url: source.url, token: own, path, fileName, signal, progress, limits });
+    }
+    const label = `loading ${fileName}`;
+    progress({ completed: 0, total: 1, label });
+    await this.#working(() => this.#ready());
+    progress({ completed: 1, total: 1, label });
+  }
+
+  /** Fails with `auth` for an unusable file; the next call tries again. */
   async #ready(): Promise<Running> {
-    if (this.#isClosed) throw closedError();
+    this.#closing.signal.throwIfAborted();
     if (this.#running?.process.isRunning() === true) return this.#running;
     this.#starting ??= this.#launch().finally(() => (this.#starting = undefined));
     return this.#starting;
@@ -112,36 +190,35 @@ export class ModelRunner {
 
   async #launch(): Promise<Running> {
     try {
-      await readGguf(this.#request.modelPath);
+      await readGguf(this.#setup.address.path);
+      return await this.#launchOnce().catch((error: unknown) => {
+        if (!(error instanceof ProcessEnded)) throw error;
+        return this.#launchOnce();
+      });
     } catch (error) {
-      throw this.#unusable(messageOf(error), error);
+      this.#closing.signal.throwIfAborted();
+      const kind = this.#setup.ranks === true ? "a reranker" : "an embedding model";
+      const why =
+        error instanceof ProcessEnded
+          ? `the process that loads it ${error.how}; is it a complete GGUF of ${kind}?`
+          : messageOf(error);
+      const text = `the model file ${this.#setup.address.path} cannot be used: ${why}`;
+      throw new ProviderError("auth", text, { cause: error });
     }
-    const first = await this.#launchOnce();
-    const launched = first instanceof ProcessEnded ? await this.#launchOnce() : first;
-    if (!(launched instanceof ProcessEnded)) return launched;
-    const kind = this.#request.ranks === true ? "a reranker" : "an embedding model";
-    const question = `is it a complete GGUF of ${kind}?`;
-    throw this.#unusable(`the process that loads it ${launched.how}; ${question}`, launched);
   }
 
-  async #launchOnce(): Promise<Running | ProcessEnded> {
-    const process = new ModelProcess(this.#request, this.#times);
+  async #launchOnce(): Promise<Running> {
+    this.#closing.signal.throwIfAborted();
+    const { llama, address, options, ranks } = this.#setup;
+    const process = new ModelProcess({ llama, modelPath: address.path, ...options, ranks }, this.#times);
     this.#alive.add(process);
     void process.exited.then(() => this.#alive.delete(process));
     try {
-      const model = await process.loaded;
-      this.#running = { process, model };
-      return this.#running;
+      return (this.#running = { process, model: await process.loaded });
     } catch (error) {
       await process.stop();
-      if (this.#isClosed) throw closedError();
-      if (error instanceof ProcessEnded) return error;
-      throw this.#unusable(messageOf(error), error);
+      throw error;
     }
-  }
-
-  #unusable(why: string, cause: unknown): ProviderError {
-    return new ProviderError("auth", `the model file ${this.#request.modelPath} cannot be used: ${why}`, { cause });
   }
 
   async #embedOnce(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
@@ -149,32 +226,34 @@ export class ModelRunner {
     return process.embed(texts, options);
   }
 
+  /** Stops the process some time after the last call. */
   async #working<Result>(work: () => Promise<Result>): Promise<Result> {
     clearTimeout(this.#idle);
     this.#callCount += 1;
+    const rest = async (): Promise<void> => {
+      const process = this.#running?.process;
+      this.#running = undefined;
+      await process?.stop();
+    };
     try {
       return await work();
     } finally {
       this.#callCount -= 1;
-      if (this.#callCount === 0 && !this.#isClosed)
-        this.#idle = setTimeout(() => void this.#rest(), this.#times.idleMs).unref();
+      if (this.#callCount === 0 && !this.#closing.signal.aborted)
+        this.#idle = setTimeout(() => void rest(), this.#times.idleMs).unref();
     }
   }
+}
 
-  async #rest(): Promise<void> {
-    const process = this.#running?.process;
-    this.#running = undefined;
-    await process?.stop();
+async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return promise;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
-}
-
-export function closedError(): MemoryError {
-  return new MemoryError("CLOSED", "the local model is closed");
-}
-
-function failureOf(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (ProviderError.is(error) || MemoryError.is(error)) return error;
-  if (signal?.aborted === true) return error;
-  if (error instanceof ProcessEnded) return new ProviderError("transient", `local: ${error.message}`, { cause: error });
-  return new ProviderError("input", `local: ${messageOf(error)}`, { cause: error });
 }

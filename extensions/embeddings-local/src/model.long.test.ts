@@ -3,25 +3,15 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { startHub } from "@memslot/fakes/model-hub";
+import { failureOf } from "@memslot/fakes/plugin-context";
+import { tempFolder } from "@memslot/test-tools/files";
 import { type Child, isRunning, startChild } from "@memslot/test-tools/child";
 import { eventually } from "@memslot/test-tools/wait";
 import { describe, expect, test } from "vitest";
-import plugin from "./index.ts";
-import { createLocalPlugin } from "./local-plugin.ts";
-import {
-  closedAfterwards,
-  contextOf,
-  cosine,
-  failureOf,
-  killInBatch,
-  modelBytes,
-  openModel,
-  tempFolder,
-  tinyModel,
-  watchChildren,
-} from "./test/lab.ts";
+import { cosine, killInBatch, modelBytes, open, openModel, tinyModel, watchChildren } from "./test/lab.ts";
 
 const address = "hf:user/model/tiny.gguf";
+const hostFile = new URL("./test/host.ts", import.meta.url);
 
 test("the prefixes follow from the name of the file or from the name in it", async () => {
   const byFile = await openModel(tinyModel({}, "multilingual-e5-small.gguf"));
@@ -35,67 +25,40 @@ test("the prefixes follow from the name of the file or from the name in it", asy
   expect(cosine(query, await plain.embedQuery("query: text"))).toBeGreaterThan(0.999);
 });
 
-test("a model is fetched to the folder that is set, without the token for an address that is not the hub's", async () => {
-  const hub = await startHub(modelBytes());
-  const folder = tempFolder();
-  const environment = { HF_TOKEN: "hf_secret" };
-  const local = { modelPath: `${hub.url}/tiny.gguf`, modelCacheDir: folder };
-  const provider = closedAfterwards(await plugin.open(contextOf({ memorySearch: { local }, environment })));
-  expect((await provider.embedQuery("text")).length).toBe(64);
-  expect(hub.log[0]?.authorization).toBeUndefined();
-  const again = closedAfterwards(await plugin.open(contextOf({ memorySearch: { local } })));
-  expect(again.dimensions).toBe(64);
-});
-
-test("fetching a model that has failed can be tried again", async () => {
+test("a model is downloaded to the configured folder, without the token from a URL, and a failure can be repeated", async () => {
   const hub = await startHub(modelBytes(), { status: 503 });
-  const memorySearch = { local: { modelPath: address } };
-  const provider = closedAfterwards(
-    await plugin.open(contextOf({ memorySearch, environment: { HF_ENDPOINT: hub.url } })),
-  );
+  const memorySearch = { local: { modelCacheDir: tempFolder() } };
+  const setup = { memorySearch, modelPath: `${hub.url}/tiny.gguf`, env: { HF_TOKEN: "hf_secret" } };
+  const provider = await open(setup);
   expect(await failureOf(provider.embedQuery("text"))).toMatchObject({ kind: "transient" });
   hub.behave({});
   expect((await provider.embedQuery("text")).length).toBe(64);
+  expect(hub.log[0]?.authorization).toBeUndefined();
+  expect((await open(setup)).dimensions).toBe(64);
 });
 
 test("an earlier model is opened in place of the configured one", async () => {
   const hub = await startHub(modelBytes());
-  const stateDir = tempFolder();
-  const environment = { HF_ENDPOINT: hub.url };
-  const memorySearch = { local: { modelPath: address } };
-  const before = closedAfterwards(await plugin.open(contextOf({ stateDir, memorySearch, environment })));
-  const vector = await before.embedQuery("text");
-  const context = contextOf({ stateDir, model: address, environment });
-  const provider = closedAfterwards(await createLocalPlugin().open(context));
+  const setup = { stateDir: tempFolder(), env: { HF_ENDPOINT: hub.url } };
+  const vector = await (await open({ ...setup, modelPath: address })).embedQuery("text");
+  const provider = await open({ ...setup, model: address });
   expect(provider.model).toBe(address);
   expect(await provider.embedQuery("text")).toEqual(vector);
 });
 
-test("node-llama-cpp works from the state folder", async () => {
+test("node-llama-cpp works from the state folder, and a release that is too old is reported", async () => {
   const entry = createRequire(import.meta.url).resolve("node-llama-cpp");
   const stateDir = tempFolder();
   mkdirSync(join(stateDir, "node_modules"));
   symlinkSync(join(dirname(entry), ".."), join(stateDir, "node_modules", "node-llama-cpp"));
-  const plugin = createLocalPlugin({ beside: tempFolder() });
-  const context = contextOf({ stateDir, memorySearch: { local: { modelPath: tinyModel() } } });
-  const provider = closedAfterwards(await plugin.open(context));
-  expect((await provider.embedQuery("text")).length).toBe(64);
-});
-
-test("a release of node-llama-cpp that is too old is reported", async () => {
-  const stateDir = tempFolder();
-  const folder = join(stateDir, "node_modules", "node-llama-cpp");
-  mkdirSync(join(folder, "llama", "localBuilds"), { recursive: true });
-  mkdirSync(join(folder, "dist"));
-  writeFileSync(
-    join(folder, "package.json"),
-    '{ "name": "node-llama-cpp", "type": "module", "main": "dist/index.js" }',
-  );
-  writeFileSync(join(folder, "dist", "index.js"), "export const LlamaModel = 1;");
-  const plugin = createLocalPlugin({ beside: tempFolder() });
-  const context = contextOf({ stateDir, memorySearch: { local: { modelPath: tinyModel() } } });
-  const provider = closedAfterwards(await plugin.open(context));
-  expect(await failureOf(provider.embedQuery("text"))).toMatchObject({
+  const setup = { modelPath: tinyModel(), overrides: { beside: tempFolder() } };
+  expect((await (await open({ ...setup, stateDir })).embedQuery("text")).length).toBe(64);
+  const old = tempFolder({
+    "node_modules/node-llama-cpp/package.json": { name: "node-llama-cpp", type: "module", main: "dist/index.js" },
+    "node_modules/node-llama-cpp/dist/index.js": "export const LlamaModel = 1;",
+    "node_modules/node-llama-cpp/llama/localBuilds/x": "",
+  });
+  expect(await failureOf((await open({ ...setup, stateDir: old })).embedQuery("text"))).toMatchObject({
     kind: "auth",
     message: expect.stringMatching(/node-llama-cpp .* is too old/),
   });
@@ -195,7 +158,7 @@ test("close while the model is being loaded leaves no process behind", async () 
 });
 
 test("a host that ends without closing anything is not held", async () => {
-  const host = startChild(new URL("./test/embed-and-stay.ts", import.meta.url), [tinyModel(), "leave"], {
+  const host = startChild(hostFile, ["leave", tinyModel()], {
     detached: true,
   });
   const pid = Number(await host.rest("model process "));
@@ -214,11 +177,7 @@ async function expectEndsWith(host: Child, isReady = () => true): Promise<void> 
 
 describe("kill -9 of the host ends the process that runs its model", () => {
   test.each(["stay", "busy"])("when the model is loaded (%s)", async (what) => {
-    const host = startChild(
-      new URL("./test/embed-and-stay.ts", import.meta.url),
-      [tinyModel({ layers: 6, dimensions: 128 }), what],
-      { detached: true },
-    );
+    const host = startChild(hostFile, [what, tinyModel({ layers: 6, dimensions: 128 })], { detached: true });
     await expectEndsWith(host);
   });
 
@@ -232,7 +191,7 @@ describe("kill -9 of the host ends the process that runs its model", () => {
       export const LlamaLogLevel = {};
       export async function getLlama() { writeFileSync(${JSON.stringify(begun)}, ""); ${body} }`;
     writeFileSync(module, llama);
-    const host = startChild(new URL("./test/hold-model.ts", import.meta.url), [pathToFileURL(module).href], {
+    const host = startChild(hostFile, ["load", pathToFileURL(module).href], {
       detached: true,
     });
     await expectEndsWith(host, () => existsSync(begun));

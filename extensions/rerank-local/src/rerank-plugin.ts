@@ -13,10 +13,8 @@ import {
 import {
   type ModelAddress,
   ModelRunner,
-  type RunnerTimes,
+  type RunnerSetup,
   configSchema,
-  createSharedRun,
-  download,
   findLlama,
   isFile,
   parseModelAddress,
@@ -26,12 +24,11 @@ import {
 
 /** For tests: replaces slow or unavailable parts. */
 export interface RerankPluginOverrides {
-  times?: Partial<RunnerTimes> | undefined;
+  times?: RunnerSetup["times"];
   /** The entry of node-llama-cpp, as a URL. */
   llama?: string | undefined;
 }
 
-const defaultTimes: RunnerTimes = { idleMs: 10 * 60_000, loadMs: 120_000, silenceMs: 120_000 };
 /** Query and passage: more than 400 tokens for the one and a long question. */
 const contextSize = 1024;
 const modelPathKey = "agents.defaults.memorySearch.query.rerank.modelPath";
@@ -53,7 +50,8 @@ export function createRerankPlugin(overrides: RerankPluginOverrides = {}): Reran
         llama: overrides.llama ?? llamaOf(context),
         token: context.environment("HF_TOKEN"),
         options,
-        times: { ...defaultTimes, ...overrides.times },
+        times: overrides.times,
+        ranks: true,
       });
     },
   });
@@ -90,41 +88,27 @@ function unusable({ path }: ModelAddress, why: string, cause?: unknown): MemoryE
   );
 }
 
-interface LocalRerankerInput {
-  address: ModelAddress;
-  llama: string;
-  /** `HF_TOKEN`, for a model hub alone. */
-  token: string | undefined;
-  options: ReturnType<typeof readOptions>;
-  times: RunnerTimes;
-}
-
 /** Ranks with a model in its own process. Searches do not wait for the download or the start. */
-function createLocalReranker({ address, llama, token, options, times }: LocalRerankerInput): Reranker {
-  const { path, source, fileName } = address;
-  const runner = new ModelRunner({ llama, modelPath: path, ...options, ranks: true }, times);
+function createLocalReranker(setup: RunnerSetup): Reranker {
+  const { address, options } = setup;
+  const { path, fileName } = address;
+  const runner = new ModelRunner(setup);
   const closing = new AbortController();
   let fetched: SyncProgress | undefined;
   let failure: unknown;
 
-  const run = createSharedRun(async ({ progress }) => {
-    if (!(await isFile(path)) && source !== undefined) {
-      const { url, isHub } = source;
-      const { signal } = closing;
-      await download({ url, token: isHub ? token : undefined, path, fileName, signal, progress });
-    }
-    await runner.start();
-  });
   /** Runs while the reranker is open, independent of callers. */
-  const getReady = (): Promise<void> =>
-    run({ signal: closing.signal, progress: (update) => (fetched = update) }).finally(() => (fetched = undefined));
+  const getReady = async (): Promise<void> => {
+    const progress = (update: SyncProgress): void => void (fetched = update);
+    await runner.prepare({ signal: closing.signal, progress }).finally(() => (fetched = undefined));
+  };
 
   async function assertHere(): Promise<void> {
     if (await isFile(path)) return;
     if (failure !== undefined) {
-      const told = failure;
+      const last = failure;
       failure = undefined;
-      throw told;
+      throw last;
     }
     getReady().catch((error: unknown) => (failure = error)); // The next call reports it.
     // This kind is not retried, and does not stop later calls.

@@ -32,7 +32,9 @@ describe("opening", () => {
   test("is refused for a file that is no model", async () => {
     const path = join(tempFolder(), "m.gguf");
     writeFileSync(path, "hello, I am a text");
-    await expect(plugin.open(contextOf(path))).rejects.toThrow(/cannot be used: it is no GGUF file; set .*modelPath/);
+    await expect(plugin.open(contextOf(path))).rejects.toThrow(
+      /cannot be used: it is not a GGUF file; set .*modelPath/,
+    );
   });
 
   test("starts nothing and says what the model is called, where it runs and what it takes", async () => {

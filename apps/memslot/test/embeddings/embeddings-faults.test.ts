@@ -51,7 +51,7 @@ describe("a download that fails leaves everything as it was, and names the next 
     const house = await modelHouse();
     const bytes = Math.floor(house.content.length * 0.6);
     house.hub.behave({ stopAfter: { bytes, how: "break" } });
-    await fails(house, /came to a stop .* are kept, and the next try goes on from there/u);
+    await fails(house, /stopped .* are kept, and the next attempt resumes the download/u);
     const kept = house.partSize();
     expect(kept).toBeGreaterThan(0);
     const told = await house.embeddings("on", address);
@@ -62,18 +62,18 @@ describe("a download that fails leaves everything as it was, and names the next 
 
   test("another content than the hub says, and one that is no model: nothing of it is kept", async () => {
     const house = await modelHouse({ sha256: "0".repeat(64) });
-    await fails(house, /is not tiny\.gguf: its checksum \(SHA-256\) is another one\. It was deleted/u);
+    await fails(house, /is not tiny\.gguf: its checksum \(SHA-256\) differs\. It was deleted/u);
     expect(house.partSize()).toBe(0);
     const page = await modelHouse();
     page.content.fill("<html>", 0, 600);
     page.hub.behave({ sha256: "none" });
-    await fails(page, /is not tiny\.gguf: it is no GGUF file\. It was deleted/u);
+    await fails(page, /is not tiny\.gguf: it is not a GGUF file\. It was deleted/u);
     expect(page.partSize()).toBe(0);
   });
 
   test("a disk without room, and a folder that nothing can be written to", async () => {
     const house = await modelHouse({ size: 10 ** 18 });
-    await fails(house, /the disk of .* is full: tiny\.gguf needs \d+ MB more; make room, or set .*modelCacheDir/u);
+    await fails(house, /the disk of .* is full: tiny\.gguf needs \d+ MB more; free disk space, or set .*modelCacheDir/u);
     expect([house.hub.fetches().length, house.partSize()]).toEqual([1, 0]);
     const models = path.join(house.stateDir, "models");
     rmSync(models, { recursive: true, force: true });
@@ -88,7 +88,7 @@ describe("a download that fails leaves everything as it was, and names the next 
     const { exitCode, stderr } = await house.embeddings("on", address, "--yes");
     expect(exitCode).toBe(1);
     expect(stderr).toContain(
-      `${house.modelFile} cannot be used: it is no GGUF file; delete it, and it is fetched again`,
+      `${house.modelFile} cannot be used: it is not a GGUF file; delete it to download it again`,
     );
     expect((await house.embeddings("off")).exitCode).toBe(0);
   });

@@ -2,80 +2,51 @@ import type { ChildProcess } from "node:child_process";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  EmbeddingError,
-  type EmbeddingPluginContext,
-  type EmbeddingProvider,
-  MemoryError,
-  type SyncProgress,
-  parseConfig,
-} from "@memslot/core";
+import type { EmbeddingPluginContext, EmbeddingProvider, SyncProgress } from "@memslot/core";
 import { type TinyGgufOptions, writeTinyGguf } from "@memslot/fakes/gguf";
 import type { Hub } from "@memslot/fakes/model-hub";
+import { type ContextSetup, contextOf } from "@memslot/fakes/plugin-context";
 import { tempFolder } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
-import { download, type DownloadRequest } from "../download/download.ts";
+import { download, type DownloadRequest } from "../download.ts";
 import { createLocalPlugin, type LocalPluginOverrides } from "../local-plugin.ts";
-import type { FromChild, ToChild } from "../protocol.ts";
+import type { FromChild, ToChild } from "../model-process.ts";
 
-export { tempFolder };
-
-/** A model file in a folder of its own. */
 export function tinyModel(options: TinyGgufOptions = {}, name = "tiny.gguf"): string {
   const path = join(tempFolder(), name);
   writeTinyGguf(path, options);
   return path;
 }
 
-export interface ContextInput {
-  stateDir?: string;
-  /** Keys under `memorySearch`. */
-  memorySearch?: Record<string, unknown>;
-  environment?: Record<string, string>;
-  options?: Record<string, unknown>;
-  model?: string;
+/** A model of 1.5 megabytes. */
+export function modelBytes(): Buffer {
+  return readFileSync(tinyModel({ contextLength: 4096 }));
 }
 
-/** What the plugin is given, with a configuration that depends on nothing of this machine. */
-export function contextOf(input: ContextInput = {}): EmbeddingPluginContext {
-  const { stateDir = tempFolder(), memorySearch = {}, environment = {}, options = {}, model } = input;
-  const config = parseConfig(
-    { agents: { defaults: { memorySearch: { provider: "local", ...memorySearch } } } },
-    { baseDir: "/nowhere", stateDir, env: { HOME: "/nowhere" } },
-  );
-  return {
-    settings: config.agent("main").memorySearch,
-    providers: {},
-    environment: (name) => environment[name],
-    stateDir,
+export interface LocalSetup extends ContextSetup {
+  modelPath?: string;
+  overrides?: LocalPluginOverrides;
+}
+
+export function contextFor({ modelPath, memorySearch, options, ...setup }: LocalSetup = {}): EmbeddingPluginContext {
+  const local = { ...(memorySearch?.["local"] as object | undefined), ...(modelPath && { modelPath }) };
+  return contextOf({
+    stateDir: tempFolder(),
+    ...setup,
+    memorySearch: { provider: "local", ...memorySearch, local },
     options: { threads: 1, ...options },
-    model,
-    signal: new AbortController().signal,
-  };
+  });
 }
 
-/** Opens a provider for a model file; it is closed after the test. */
-export async function openModel(
-  modelPath: string,
-  input: ContextInput & { overrides?: LocalPluginOverrides } = {},
-): Promise<EmbeddingProvider> {
-  const context = contextOf({ ...input, memorySearch: { local: { modelPath }, ...input.memorySearch } });
-  return closedAfterwards(await createLocalPlugin(input.overrides).open(context));
-}
-
-export function closedAfterwards(provider: EmbeddingProvider): EmbeddingProvider {
+/** Opens a provider that is closed after the test. */
+export async function open({ overrides, ...setup }: LocalSetup = {}): Promise<EmbeddingProvider> {
+  const provider = await createLocalPlugin(overrides).open(contextFor(setup));
   onTestFinished(async () => provider.close?.());
   return provider;
 }
 
-/** The error of work that has to fail. */
-export async function failureOf(work: Promise<unknown>): Promise<EmbeddingError | MemoryError> {
-  const error = await work.then(
-    () => new Error("it did not fail"),
-    (reason: unknown) => reason,
-  );
-  if (EmbeddingError.is(error) || MemoryError.is(error)) return error;
-  throw error;
+export function openModel(modelPath: string, setup: LocalSetup = {}): Promise<EmbeddingProvider> {
+  return open({ ...setup, modelPath });
 }
 
 export function cosine(left: ArrayLike<number>, right: ArrayLike<number>): number {
@@ -98,42 +69,32 @@ export function watchChildren(onMessage?: (child: ChildProcess, message: FromChi
 }
 
 /**
- * As `watchChildren`, where the first `count` processes die in the middle of a batch: each is handed the first three
- * texts of it and is killed at their last vector, so that none can be done, however fast it is.
+ * As `watchChildren`, and the first `count` processes die within a batch: each gets its first three texts only, and is
+ * killed at their last vector, so that none completes the batch, however fast it is.
  */
 export function killInBatch(count: number): ChildProcess[] {
-  const handed = 3;
+  const texts = 3;
   const due = new Map<ChildProcess, number>();
   return watchChildren((child, { type }) => {
     if (type === "loaded" && due.size < count) {
-      due.set(child, handed);
-      handOnly(child, handed);
+      due.set(child, texts);
+      const send = child.send.bind(child);
+      child.send = (message) => {
+        const request = message as ToChild;
+        const cut = request.type === "embed" ? { ...request, texts: request.texts.slice(0, texts) } : request;
+        return send(cut, () => {});
+      };
     }
     if (type !== "vector" || !due.has(child)) return;
-    const left = (due.get(child) ?? 0) - 1;
-    due.set(child, left);
-    if (left === 0) child.kill("SIGKILL");
+    due.set(child, (due.get(child) ?? 0) - 1);
+    if (due.get(child) === 0) child.kill("SIGKILL");
   });
-}
-
-function handOnly(child: ChildProcess, count: number): void {
-  const send = child.send.bind(child);
-  child.send = (message) => {
-    const request = message as ToChild;
-    return send(request.type === "embed" ? { ...request, texts: request.texts.slice(0, count) } : request, () => {});
-  };
-}
-
-/** A model of 1.5 megabytes. */
-export function modelBytes(): Buffer {
-  return readFileSync(tinyModel({ contextLength: 4096 }));
 }
 
 export interface Target {
   path: string;
-  /** Bytes of the part that is there. */
   partSize(): number;
-  /** Downloads to it; limits are short. */
+  /** Downloads to `path` with short limits. */
   fetch(hub: Pick<Hub, "url">, request?: Partial<DownloadRequest>): Promise<void>;
   updates: SyncProgress[];
   controller: AbortController;

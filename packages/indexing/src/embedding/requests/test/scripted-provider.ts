@@ -1,7 +1,9 @@
 import { ProviderError, type EmbeddingCallOptions, type EmbeddingProvider } from "@memslot/core";
+import { tempFolder } from "@memslot/test-tools/files";
 import { vi } from "vitest";
+import { never } from "../../../../test/support/context.ts";
 import { Circuit } from "../circuit.ts";
-import { EmbeddingRequests } from "../requests.ts";
+import { type EmbedOptions, EmbeddingRequests } from "../requests.ts";
 import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";
 
@@ -19,9 +21,10 @@ export interface ScriptedProvider extends EmbeddingProvider {
   always: Step;
 }
 
-export function scriptedProvider(
-  change: Partial<EmbeddingProvider> & { steps?: Step[]; always?: Step; says?: number } = {},
-): ScriptedProvider {
+/** `says`: the reported tokens. */
+type Script = Partial<EmbeddingProvider> & { steps?: Step[]; always?: Step; says?: number };
+
+export function scriptedProvider(change: Script = {}): ScriptedProvider {
   const { steps = [], always = "ok", says, ...rest } = change;
   async function answer(kind: "query" | "batch", texts: readonly string[], options: EmbeddingCallOptions = {}) {
     provider.sent.push({ at: Date.now(), kind, texts, signal: options.signal });
@@ -65,14 +68,35 @@ export interface Desk {
   requests: EmbeddingRequests;
   circuit: Circuit;
   usage: Usage;
+  /** Embeds two texts in the background, and moves the clock until the call has ended. */
+  embed(options?: Partial<EmbedOptions> & { texts?: readonly string[] }): Promise<Outcome<Float32Array[]>>;
+  query(text?: string, options?: { signal?: AbortSignal; patienceMs?: number }): Promise<Outcome<Float32Array>>;
+  /** Milliseconds between the requests. */
+  pauses(): number[];
 }
 
 /** Requests to a provider, with their circuit and usage in this state folder. */
-export function deskIn(stateDir: string, provider: ScriptedProvider = scriptedProvider(), requestMs?: number): Desk {
+export function deskIn(
+  given: ScriptedProvider | Script = {},
+  { stateDir = tempFolder(), requestMs }: { stateDir?: string; requestMs?: number } = {},
+): Desk {
+  const provider = "sent" in given ? given : scriptedProvider(given);
   const shared = new SharedState(stateDir);
   const circuit = new Circuit(shared, "0123456789abcdef");
   const usage = new Usage(shared, "main");
-  return { provider, requests: new EmbeddingRequests(provider, circuit, usage, requestMs), circuit, usage };
+  const requests = new EmbeddingRequests(provider, circuit, usage, requestMs);
+  const how = { signal: never, reason: "watch", asked: false };
+  return {
+    provider,
+    requests,
+    circuit,
+    usage,
+    embed: ({ texts = ["first text", "second"], ...options } = {}) =>
+      run(requests.embed(texts, { ...how, ...options })),
+    query: (text = "q", options = {}) =>
+      run(requests.embedQuery(text, { signal: never, reason: "search", ...options })),
+    pauses: () => provider.sent.slice(1).map(({ at }, index) => at - (provider.sent[index]?.at ?? 0)),
+  };
 }
 
 /** Stops the clock at a time of day, without jitter; `run` and `pass` move it. */

@@ -37,23 +37,23 @@ const maxRedirects = 5;
 export async function openSource(wanted: SourceRequest): Promise<Source | undefined> {
   const origin = new URL(wanted.url).origin;
   let url = new URL(wanted.url);
-  let said: Pick<Source, "size" | "sha256"> = { size: undefined, sha256: undefined };
+  let stated: Pick<Source, "size" | "sha256"> = { size: undefined, sha256: undefined };
   for (let count = 0; count <= maxRedirects; count++) {
     const isHome = url.origin === origin;
     const response = await ask(url, isHome ? wanted.token : undefined, wanted);
     // Trust only the hub's own facts, not those of the storage host.
-    if (isHome) said = { size: linkedSize(response) ?? said.size, sha256: linkedSha256(response) ?? said.sha256 };
-    if (response.status < 300) return sourceOf(response, url, said);
+    if (isHome) stated = { size: linkedSize(response) ?? stated.size, sha256: linkedSha256(response) ?? stated.sha256 };
+    if (response.status < 300) return sourceOf(response, url, stated);
     await response.body?.cancel();
     if (response.status === 416) return undefined;
     const location = response.headers.get("location");
     if (response.status >= 400 || location === null) throw refusal(response, url, wanted);
     const next = URL.parse(location, url.href);
     if (next === null || !/^https?:$/.test(next.protocol) || (url.protocol === "https:" && next.protocol === "http:"))
-      throw new EmbeddingError("auth", `local: ${url.host} leads to an address that is not safe to follow`);
+      throw new EmbeddingError("auth", `local: ${url.host} redirects to an address that is not safe`);
     url = next;
   }
-  throw new EmbeddingError("auth", `local: ${url.host} leads on and on and never to ${wanted.fileName}`);
+  throw new EmbeddingError("auth", `local: ${url.host} redirects too often and never to ${wanted.fileName}`);
 }
 
 async function ask(url: URL, token: string | undefined, wanted: SourceRequest): Promise<Response> {
@@ -74,7 +74,7 @@ async function ask(url: URL, token: string | undefined, wanted: SourceRequest): 
   }
 }
 
-function sourceOf(response: Response, url: URL, said: Pick<Source, "size" | "sha256">): Source {
+function sourceOf(response: Response, url: URL, stated: Pick<Source, "size" | "sha256">): Source {
   if (response.body === null) throw new EmbeddingError("transient", `local: ${url.host} sent nothing`);
   const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
   const isRest = response.status === 206 && range !== null;
@@ -84,8 +84,8 @@ function sourceOf(response: Response, url: URL, said: Pick<Source, "size" | "sha
     host: url.host,
     body: response.body.getReader(),
     from: isRest ? Number(range[1]) : 0,
-    size: said.size ?? (Number.isInteger(length) ? length : undefined),
-    sha256: said.sha256,
+    size: stated.size ?? (Number.isInteger(length) ? length : undefined),
+    sha256: stated.sha256,
     validator: tag === null || tag.startsWith("W/") ? undefined : tag,
   };
 }
@@ -103,7 +103,7 @@ function refusal({ status, statusText, headers }: Response, url: URL, { fileName
   if (status === 404)
     return new EmbeddingError("auth", `local: ${url.host} has no ${fileName} at ${url.pathname} (404)`);
   if (status === 401 || status === 403) {
-    const what = `local: ${url.host} does not give out ${url.pathname} (${status})`;
+    const what = `local: ${url.host} refuses ${url.pathname} (${status})`;
     return new EmbeddingError(
       "auth",
       `${what}: there is no such model, or HF_TOKEN has to be a token that may read it`,
