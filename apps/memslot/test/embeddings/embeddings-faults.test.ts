@@ -73,7 +73,10 @@ describe("a download that fails leaves everything as it was, and names the next 
 
   test("a disk without room, and a folder that nothing can be written to", async () => {
     const house = await modelHouse({ size: 10 ** 18 });
-    await fails(house, /the disk of .* is full: tiny\.gguf needs \d+ MB more; free disk space, or set .*modelCacheDir/u);
+    await fails(
+      house,
+      /the disk of .* is full: tiny\.gguf needs \d+ MB more; free disk space, or set .*modelCacheDir/u,
+    );
     expect([house.hub.fetches().length, house.partSize()]).toEqual([1, 0]);
     const models = path.join(house.stateDir, "models");
     rmSync(models, { recursive: true, force: true });

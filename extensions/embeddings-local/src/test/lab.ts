@@ -24,7 +24,7 @@ export function modelBytes(): Buffer {
 }
 
 export interface LocalSetup extends ContextSetup {
-  modelPath?: string;
+  modelPath?: string | undefined;
   overrides?: LocalPluginOverrides;
 }
 
