@@ -23,7 +23,7 @@ beforeEach(() => {
   place = createWorkspace({ "MEMORY.md": "Anna likes espresso.\n" });
 });
 
-/** A backend that works until it is told otherwise. */
+/** A backend that works until a test stops it. */
 function tool(state: { works: boolean }): MemoryPlugin {
   const when = async <T>(value: T): Promise<T> => {
     if (state.works) return value;

@@ -132,7 +132,7 @@ test("a later release that still has its number in the log is seen too", async (
   }
 });
 
-/** Damage to an index that is closed, and what is said of it. */
+/** Damage to an index that is closed, and the notice about it. */
 const damages: readonly (readonly [what: string, why: RegExp, damage: (path: string) => void])[] = [
   ...[0.9, 0.5, 0.01].map(
     (share) =>
@@ -154,7 +154,7 @@ const damages: readonly (readonly [what: string, why: RegExp, damage: (path: str
   ["with a word index that does not open", /damaged/u, (path) => harm(path, "DROP TABLE chunks_fts_1_config")],
 ];
 
-test.each(damages)("a database %s is set aside and made anew", async (_what, why, damage) => {
+test.each(damages)("a database %s is set aside and rebuilt", async (_what, why, damage) => {
   const path = await tempPath();
   await filled(path);
   damage(path);
@@ -286,7 +286,7 @@ test("a write waits longer than one attempt for a process that writes for long",
   }
 });
 
-test("without FTS5 the vector leg works alone, and words are made from the texts when it is there again", async () => {
+test("without FTS5 vector search works alone, and words are made from the texts when it is there again", async () => {
   const path = await tempPath();
   const store = await open(path, { disableFts: true });
   expect(store.health().fts).toMatchObject({ available: false, error: expect.stringContaining("FTS5") });
@@ -304,7 +304,7 @@ test("without FTS5 the vector leg works alone, and words are made from the texts
 
   const later = await open(path);
   expect(later.health().fts.available).toBe(true);
-  expect(later.health().notices).toEqual([expect.stringMatching(/words of the index .* made anew from the texts/u)]);
+  expect(later.health().notices).toEqual([expect.stringMatching(/words of the index .* rebuilt from the texts/u)]);
   expect(await later.listFiles()).toHaveLength(1);
   expect(await find(later, "word")).toEqual(["word pear"]);
   expect(await later.pendingVectors(spaceOf("m"), 5)).toEqual([]);

@@ -57,7 +57,7 @@ test("a workspace that was moved keeps its index", async () => {
   expect(recorded(path)).toEqual(ownerOf("alice", "/elsewhere"));
 });
 
-test("an index of nobody's belongs to the first agent that opens it", async () => {
+test("an index without an owner belongs to the first agent that opens it", async () => {
   const path = await indexWith(fileOf("a.md", ["word"]));
   expect(recorded(path)).toBeNull();
   await (await open(path, { owner: ownerOf("alice") })).close();
@@ -71,7 +71,7 @@ test("of two agents that make the same file at once one gets it", async () => {
   expect(stores.map((store) => store.health().location).toSorted()).toEqual([path, ":memory:"].toSorted());
 });
 
-test("an index that does not say whose it is any more is made anew", async () => {
+test("an index that does not say whose it is any more is rebuilt", async () => {
   const { path, store } = await openWith([fileOf("a.md", ["canary"])], { owner: ownerOf("alice") });
   await store.close();
   edit(path, (db) => db.exec("UPDATE meta SET value = '{' WHERE key = 'owner'"));
@@ -90,7 +90,7 @@ async function damaged(path: string): Promise<void> {
 const asideOf = (path: string): string[] =>
   readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.corrupt-`));
 
-test("of damaged files only the last is kept, and files that somebody else has named so are", async () => {
+test("of damaged files only the last is kept, and files with such a name from elsewhere are", async () => {
   const path = await tempPath();
   await damaged(path);
   await writeFile(`${path}.corrupt-2024`, "mine");
@@ -112,7 +112,7 @@ test("of damaged files only the last is kept, and files that somebody else has n
   expect(readFileSync(`${path}.corrupt-backup`, "utf8")).toBe("mine too");
 });
 
-test("where somebody only looks, a damaged file stays where it is", async () => {
+test("a read-only open leaves a damaged file in place", async () => {
   const path = await tempPath();
   await damaged(path);
   const before = readFileSync(path);
@@ -133,7 +133,7 @@ test("where somebody only looks, a damaged file stays where it is", async () => 
 
 const space = spaceOf("m");
 
-test("an index that is deleted while it is open is made anew by the next call that asks what is in it", async () => {
+test("an index that is deleted while it is open is rebuilt by the next call that asks what is in it", async () => {
   for (const suffixes of [[""], ["", "-wal", "-shm"], ["-wal", "-shm", ""]]) {
     const { path, store } = await openWith([fileOf("a.md", ["old word"])]);
     const revision = await store.revision?.();
@@ -210,7 +210,7 @@ test("a build that was begun in a file that is gone says so, and can be begun ag
   expect(await find(store, "next")).toEqual(["next"]);
 });
 
-test("whoever only looks makes no file in place of one that was deleted", async () => {
+test("a read-only store does not recreate a deleted file", async () => {
   const path = await indexWith(fileOf("a.md", ["word"]));
   const store = await open(path, { mayCreate: false });
   await rm(path);

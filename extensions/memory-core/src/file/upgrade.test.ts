@@ -40,7 +40,7 @@ test.each<[what: string, make: (path: string) => unknown, space: VectorSpace, te
   await make(path);
   const stores = await Promise.all([open(path), open(path), open(path)] as const);
   const notices = stores.flatMap((store) => store.health().notices);
-  expect(notices).toEqual([expect.stringMatching(/is of an earlier release and is made anew from the notes/u)]);
+  expect(notices).toEqual([expect.stringMatching(/is of an earlier release and is rebuilt from the notes/u)]);
   const [store, second, third] = stores;
   for (const each of stores) expect(each.health().location).toBe(path);
   expect(await store.listFiles()).toEqual([]);

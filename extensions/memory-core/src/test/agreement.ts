@@ -24,7 +24,7 @@ export const questionsEach = 20;
 /** A vector of zeros, as no provider gives one: it is put in past the check. */
 const zeroEach = 37;
 
-/** What is nearest, counted anew here: best first, of equal ones the lower id. */
+/** What is nearest, counted again here: best first, of equal ones the lower id. */
 export function nearestOf(found: Found, limit: number): Found {
   return found
     .toSorted((left, right) => right.score - left.score || Number(left.id) - Number(right.id))
@@ -54,8 +54,7 @@ export async function filledWith(vectors: readonly Float32Array[]): Promise<stri
 }
 
 function ask(store: StoreHere, question: Float32Array, index: number): Found {
-  const sources =
-    [["memory", "sessions"], ["memory"], ["sessions", "nobody's"], ["memory", "sessions"]][index % 4] ?? [];
+  const sources = [["memory", "sessions"], ["memory"], ["sessions", "unused"], ["memory", "sessions"]][index % 4] ?? [];
   const scope = index % 5 === 4 ? { within: ["near/", "far/7.md"], without: ["near/2.md"] } : undefined;
   const limit = [1, 6, 24, 60][index % 3] ?? 1;
   return store.searchVector({ space: spaceOf("m", question.length), vector: question, sources, scope, limit }).rows;

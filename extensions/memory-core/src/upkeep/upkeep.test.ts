@@ -63,7 +63,7 @@ test("a sound index is found sound, with figures, and a check writes nothing", a
 });
 
 test.each(cases.damages as [string, string, string, string][])(
-  "%s: it is found, and mended without a provider",
+  "%s: it is found, and repaired without a provider",
   async (_, name, sql, pattern) => {
     const message = new RegExp(pattern, "u");
     const path = await tempPath();
@@ -73,9 +73,9 @@ test.each(cases.damages as [string, string, string, string][])(
     const findings = await store.check();
     expect(bad(findings).join("\n")).toMatch(message);
     expect(findings.find((finding) => finding.name === name)?.ok).toBe(false);
-    const mended = await store.repair();
-    expect(bad(mended)).toEqual([]);
-    expect(mended.find((finding) => finding.name === name)?.fixed).toMatch(message);
+    const repaired = await store.repair();
+    expect(bad(repaired)).toEqual([]);
+    expect(repaired.find((finding) => finding.name === name)?.fixed).toMatch(message);
     expect(bad(await store.check())).toEqual([]);
     expect((await store.repair()).filter(({ fixed }) => fixed !== undefined)).toEqual([]);
     await store.replaceFiles(notes.filter(({ path: file }) => file === "3.md"));
@@ -112,9 +112,9 @@ test("a file that has lost chunks is forgotten, so that the next sync reads it a
   const store = await open(path);
   const revision = await store.revision?.();
   expect(bad(await store.check()).join("\n")).toMatch(/files: 1 files have other chunks .* 5\.md \(2 chunks of 3\)/u);
-  const mended = await store.repair();
-  expect(bad(mended)).toEqual([]);
-  expect(mended.find(({ name }) => name === "files")?.fixed).toMatch(/1 files are forgotten/u);
+  const repaired = await store.repair();
+  expect(bad(repaired)).toEqual([]);
+  expect(repaired.find(({ name }) => name === "files")?.fixed).toMatch(/1 files are forgotten/u);
   expect((await store.listFiles()).map((file) => file.path)).not.toContain("5.md");
   expect(await store.listFiles()).toHaveLength(39);
   expect(await store.revision?.()).not.toBe(revision);
@@ -124,7 +124,7 @@ test("a file that has lost chunks is forgotten, so that the next sync reads it a
   expect(await store.pendingVectors(space, 10)).toEqual([]);
 });
 
-test("damaged pages are found; to mend them the file is set aside and made anew", async () => {
+test("damaged pages are found; to repair them the file is set aside and rebuilt", async () => {
   const path = await tempPath();
   const store = await open(path);
   await store.replaceFiles(
@@ -140,7 +140,7 @@ test("damaged pages are found; to mend them the file is set aside and made anew"
   expect(await again.listFiles()).toEqual([]);
 });
 
-test("words that are missing, or spoilt beyond use, are made anew when the index is opened, and no file is forgotten", async () => {
+test("words that are missing, or spoilt beyond use, are rebuilt when the index is opened, and no file is forgotten", async () => {
   for (const sql of ["DROP TABLE chunks_fts_1", "INSERT OR REPLACE INTO meta VALUES ('words_stale', '1')"]) {
     const path = await tempPath();
     await (await filled(path)).close();
@@ -158,7 +158,7 @@ test("words that are missing, or spoilt beyond use, are made anew when the index
   }
 });
 
-test("words that turn out to be spoilt in the middle of a search are made anew, and the search answers", async () => {
+test("words that turn out to be spoilt in the middle of a search are rebuilt, and the search answers", async () => {
   const path = await tempPath();
   await (await filled(path)).close();
   const store = await open(path);
@@ -178,7 +178,7 @@ test("the making of words that was cut short goes on with the next opening", asy
   expect(bad(await store.check())).toEqual([]);
 });
 
-test("a build that is being made is checked and mended too", async () => {
+test("a build that is being made is checked and repaired too", async () => {
   const path = await tempPath();
   const store = await filled(path);
   const build = await store.startBuild("v2");

@@ -85,7 +85,7 @@ export function layoutPart(input: {
         layout.layOutAnew(generation);
         yield;
       }
-      return "laid out anew from the stored vectors";
+      return "laid out again from the stored vectors";
     },
   };
 }

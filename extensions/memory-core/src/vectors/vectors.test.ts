@@ -51,7 +51,7 @@ test("an index whose vectors are laid out is recorded when nothing is asked of i
   expect(isRecorded()).toBe(true);
 });
 
-test("switched off it is not loaded and nothing is said", async () => {
+test("switched off it is not loaded, without a notice", async () => {
   const store = await open(await tempPath(), { vector: off });
   await store.searchVector(anyVector);
   await store.replaceFiles([fileOf("a.md", ["one", "two"])]);

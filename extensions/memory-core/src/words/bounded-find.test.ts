@@ -80,7 +80,7 @@ test("of 20,000 chunks with the same common words, 8,000 are weighed, and all ar
   expect([ofBeginning.texts.length, ofBeginning.documentFrequencies]).toEqual([100, [chunks + 2]]);
 });
 
-test("of a question with 64 common words half a million places are counted, and the rest is told from the first ones", async () => {
+test("of a question with 64 common words half a million places are counted, and the rest is estimated from the first ones", async () => {
   const chunks = 8000;
   const looked = vi.fn<(word: unknown) => void>();
   const spy = vi.spyOn(Database.prototype, "prepare").mockImplementation(function (this: Database.Database, sql) {
@@ -107,7 +107,7 @@ test("of a question with 64 common words half a million places are counted, and 
   const ask = () => store.searchKeyword({ terms: words(...many, "half", "n5"), sources: ["memory"], limit: 10 });
   const { documentFrequencies } = ask();
   expect(documentFrequencies.slice(0, 64)).toEqual(many.map(() => chunks));
-  // What is told is right to one in a hundred, and exact for a word of few chunks.
+  // The estimate is right to one in a hundred, and exact for a word of few chunks.
   expect(Math.abs((documentFrequencies[64] ?? 0) - chunks / 2)).toBeLessThan(chunks / 200);
   expect(documentFrequencies[65]).toBe(1);
 

@@ -39,7 +39,7 @@ export function createKeywordSearch({
     const generation = generations.active().id;
     const terms = query.terms.map(({ term, prefix }) => ({ term: foldAscii(term), prefix }));
     const isLacking = meta.get(`${metaKeys.wordsMissing}${generation}`) !== undefined;
-    const lack = isLacking ? { incomplete: "the words of the index are being made anew" } : {};
+    const lack = isLacking ? { incomplete: "the words of the index are being rebuilt" } : {};
     if (query.scope) return { ...scopedSearchOf(generation)(query, terms), ...lack };
     const statements = statementsOf(generation);
     const chunkCount = statements.countChunks();

@@ -22,7 +22,7 @@ export const noFts = "this build of SQLite has no FTS5";
 const batchChunks = 64;
 
 export function wordsNotice(path: string): string {
-  return `the words of the index ${path} were missing or out of date; they are made anew from the texts in it, and no note is read again`;
+  return `the words of the index ${path} were missing or out of date; they are rebuilt from the texts in it, and no note is read again`;
 }
 
 /** Checks the word tables against the chunks; stale ones are emptied for `WordRepair`. True: emptied. */
@@ -111,13 +111,13 @@ export class WordRepair implements IndexPart {
         try {
           transactions.write(() => emptyWords(db, meta, generation));
         } catch (error) {
-          throw new Damage(`the words cannot be made anew: ${reasonOf(error)}`);
+          throw new Damage(`the words cannot be rebuilt: ${reasonOf(error)}`);
         }
       }
       yield;
     }
     while (await this.step()) yield;
-    return "made anew from the texts of the chunks";
+    return "rebuilt from the texts of the chunks";
   }
 
   #compare(generation: number): { chunks: number; fault?: string } {

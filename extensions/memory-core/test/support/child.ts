@@ -18,7 +18,7 @@ function file(name: string, chunks: readonly { text: string; terms: string; hash
 }
 
 const commands: Readonly<Record<string, () => Promise<void>>> = {
-  /** Locks a database until it is killed: `all` (nobody can even read) or `write`. */
+  /** Locks a database until it is killed: `all` (reads fail too) or `write`. */
   async "hold-lock"() {
     const { default: Database } = await import("better-sqlite3");
     const db = new Database(path);

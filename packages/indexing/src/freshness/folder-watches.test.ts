@@ -77,14 +77,14 @@ describe.runIf(process.platform === "linux")("folders that are watched", () => {
     expect(notesOf(await ask())).toEqual([]);
   });
 
-  test("say that one is not watched any more which was not there when it was to be watched anew", async () => {
+  test("say that one is not watched any more which was not there when it was to be watched again", async () => {
     const folder = folderWith({ "above/sub/a.md": "a" });
     const [above, aside] = [path.join(folder, "above"), path.join(folder, "aside")];
     const sub = path.join(above, "sub");
     const { watches, ask } = watching(folder);
     watches.place(sub);
     await ask();
-    // Nobody is told that what is above it comes and goes.
+    // Changes of the parent folder are not reported.
     renameSync(above, aside);
     watches.place(sub);
     renameSync(aside, above);

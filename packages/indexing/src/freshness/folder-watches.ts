@@ -125,7 +125,7 @@ export class FolderWatches {
     const key = `${folder}\0${name ?? ""}\0${isRename}`;
     if (this.#known.has(key)) return;
     this.#known.add(key);
-    if (++this.#events > mostEvents) return this.lose("more has happened than is told one by one", false);
+    if (++this.#events > mostEvents) return this.lose("more has happened than is reported one by one", false);
     this.#notes.push({ kind: "event", folder, name, isRename });
   }
 
@@ -231,7 +231,7 @@ function removeOld(parent: string): void {
     try {
       if (Date.now() - statSync(folder).mtimeMs > keptMs) rmSync(folder, { recursive: true, force: true });
     } catch {
-      // Whoever it belongs to was quicker.
+      // Its owner removed it.
     }
   }
 }

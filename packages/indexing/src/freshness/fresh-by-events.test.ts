@@ -77,7 +77,7 @@ describe.runIf(isLinux)("where the files are watched", () => {
     expect(whySwept()).toBeUndefined();
   });
 
-  test("a note with another name elsewhere is asked about each time, as a change under that name is told nobody", async () => {
+  test("a note with another name elsewhere is asked about each time, as a change under that name is not reported", async () => {
     const elsewhere = folderWith({ "other.md": "one" });
     const workspace = folderWith({ "memory/a.md": "a", "memory/b.md": "b" });
     linkSync(path.join(elsewhere, "other.md"), path.join(workspace, "memory/linked.md"));
@@ -120,7 +120,7 @@ describe.runIf(isLinux)("where the files are watched", () => {
     expect(await held()).toEqual({ "memory/a.md": "a" });
   });
 
-  test("a sentinel that somebody has taken away is made again", async () => {
+  test("a deleted sentinel is recreated", async () => {
     const stateDir = folderWith();
     const { freshen, note, held, whySwept } = await settled({ "memory/a.md": "a" }, { stateDir });
     const sentinels = path.join(stateDir, "watch");
@@ -165,7 +165,7 @@ describe.runIf(isLinux)("all files are looked at", () => {
     expect(whySwept()).toBeUndefined();
   });
 
-  test("every few minutes, which finds what was told nobody", async () => {
+  test("every few minutes, which finds what was not reported", async () => {
     let nowMs = 0;
     const deaf =
       (real: RootWatch["news"]): RootWatch["news"] =>
@@ -208,7 +208,7 @@ describe.runIf(isLinux)("all files are looked at", () => {
     expect(fresh.whySwept()).toBeUndefined();
   });
 
-  test("by a sync that somebody asks for", async () => {
+  test("by a requested sync", async () => {
     const { sweepAgrees } = await settled(manyNotes);
     expect(await askedAbout(sweepAgrees)).toHaveLength(60);
   });

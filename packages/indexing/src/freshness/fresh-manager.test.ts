@@ -61,7 +61,7 @@ async function settle({ paths, freshness }: Opened): Promise<void> {
 }
 
 describe.runIf(process.platform === "linux")("a memory that is watched", () => {
-  test("says that its searches are fresh by what is told", async () => {
+  test("reports that its searches are fresh by events", async () => {
     const workspace = folderWith({ "memory/a.md": "zebra" });
     const memory = await opened(workspace);
     expect(memory.freshness()).toEqual({ by: "sweep", reason: "no search has looked at the files yet" });

@@ -70,7 +70,7 @@ describe("when the system allows no more watches", () => {
     ["ENOSPC", /^the system allows no more watches \(ENOSPC\)$/, "fs.inotify.max_user_watches"],
     ["EMFILE", /^too many files are open.*\(EMFILE\)$/, "ulimit -n"],
     ["EIO", /cannot be watched: EIO/, "Check the folder"],
-  ])("%s turns watching off: no watch is left, and it is said once, with the advice", async (code, reason, advice) => {
+  ])("%s turns watching off: no watch is left, with one notice and advice", async (code, reason, advice) => {
     const workspace = folderWith({ "memory/a/b/c.md": "c" });
     const system = failingSystem({ code, after: 2 });
     const before = watchDescriptors();
@@ -118,7 +118,7 @@ describe("when a link has become a folder while it was looked at", () => {
     return { thread: () => (++threads > times ? sound : failing).thread(), threads: () => threads };
   }
 
-  test("watching is on again in a moment, with nobody asking, and nothing is said", async () => {
+  test("watching restarts by itself, without a notice", async () => {
     const workspace = folderWith({ "memory/a/b/c.md": "c" });
     const system = changingSystem(3);
     const before = watchDescriptors();

@@ -148,7 +148,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
 
   function whyNoNews(): string | undefined {
     if (answer !== undefined) return late;
-    if (!isInOrder) return "only on Linux is it known that changes are told in their order";
+    if (!isInOrder) return "changes are known to be reported in order on Linux only";
     if (phase === "closed") return ended;
     if (phase === "off") return `watching is off: ${offBecause}`;
     if (phase === "starting") return "the folders are not all watched yet";

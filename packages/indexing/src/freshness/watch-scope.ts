@@ -26,7 +26,7 @@ export interface WatchScope {
   lookAt(file: string, stats: Stats | undefined): "watched" | "told of" | "elsewhere";
   /** Whether a run has to follow what the system tells of a watched folder or file and a name in it. */
   concerns(watched: string, name: string | null): boolean;
-  /** Whether what is watched has to be chosen anew: what a folder of notes leaves out has changed. */
+  /** Whether what is watched has to be chosen again: what a folder of notes leaves out has changed. */
   changesRules(watched: string, name: string | null): boolean;
 }
 

@@ -80,7 +80,7 @@ export function openDatabaseStore(options: OpenOptions, tables: CompanionTables 
       try {
         return !guard.isBroken() && (await tidy(isQuiet));
       } catch (error) {
-        // Nobody waits for it. What fails here fails in the next call too, and is told there.
+        // What fails here fails in the next call too, which reports it.
         guard.failureOf(error);
         return false;
       }

@@ -26,12 +26,12 @@ interface FileSum {
   stamp?: string | undefined;
 }
 
-/** Whether the file differs from what was written. `anew`: reads it even if its stamp is unchanged. */
-export function isSpoilt(path: string, { anew = false }: { anew?: boolean } = {}): boolean {
+/** Whether the file differs from what was written. `reread`: reads it even if its stamp is unchanged. */
+export function isSpoilt(path: string, { reread = false }: { reread?: boolean } = {}): boolean {
   const known = readSum(path);
   if (known === undefined) return false;
   const stamp = stampOf(path);
-  if (!anew && stamp !== undefined && stamp === known.stamp) return false;
+  if (!reread && stamp !== undefined && stamp === known.stamp) return false;
   let found: string | undefined;
   try {
     found = sumOf(path);

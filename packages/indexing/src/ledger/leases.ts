@@ -1,19 +1,16 @@
-import { hostname } from "node:os";
-import type { WriterStatus } from "@memslot/core";
-import type { LeaseCalls, LeaseName } from "./ledger.ts";
-import { isRunning, processMark } from "@memslot/core/process-mark";
-import { type Meta, metaKeys } from "./file/meta.ts";
 import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
+import type { WriterStatus } from "@memslot/core";
+import { isRunning, processMark } from "@memslot/core/process-mark";
 import Database from "better-sqlite3";
+import { type Meta, metaKeys } from "./file/meta.ts";
 import { fileIdentity } from "./file/set-aside.ts";
 import { isBusy } from "./file/store-errors.ts";
+import type { LeaseCalls, LeaseName } from "./ledger.ts";
 
-/** Progress is written at most this often, for others to read. */
-const rowEveryMs = 500;
-
-/** The lock decides ownership; the row reports progress. Without a lock file every process gets the lease. */
+/** Owner and progress of each lease, for other processes to read. */
 export interface LeaseRows {
   get(key: string): string | undefined;
   set(key: string, value: string | undefined): void;
@@ -28,33 +25,30 @@ export function createLeases(input: {
   indexPath: () => string | undefined;
   locksDir: string | undefined;
   rows: LeaseRows;
-  /** Whose they are, where several stores have leases on one file. Absent: there is only one. */
+  /** Absent: no other store has leases on the file. */
   store?: string | undefined;
-  now?: () => number;
-}): LeaseCalls & {
-  close(): void;
-} {
-  const { indexPath, locksDir, rows, store, now = Date.now } = input;
-  const held = new Map<LeaseName, { lock: LeaseLock | undefined; status: WriterStatus; writtenAt: number }>();
-  let later: NodeJS.Timeout | undefined;
+}): LeaseCalls & { close(): void } {
+  const { indexPath, locksDir, rows, store } = input;
+  const held = new Map<LeaseName, { lock: Database.Database | undefined; status: WriterStatus }>();
   const ownName = (name: LeaseName): string => (store === undefined ? name : `${store}.${name}`);
   const rowOf = (name: LeaseName): string => `${metaKeys.lease}${ownName(name)}`;
-  const locks = locksAt((name) => {
-    const path = indexPath();
-    return path === undefined || locksDir === undefined ? undefined : lockPath(locksDir, path, ownName(name));
-  });
 
-  function write(name: LeaseName): void {
-    const lease = held.get(name);
-    if (!lease) return;
-    lease.writtenAt = now();
-    setRow(name, JSON.stringify(lease.status));
+  /** Asks the lock file; undefined if there can be none. */
+  function ask<Answer>(name: LeaseName, question: (path: string) => Answer): Answer | undefined {
+    try {
+      const path = indexPath();
+      if (path === undefined || locksDir === undefined) return undefined;
+      const key = createHash("sha256").update(realpathSync.native(path)).digest("hex").slice(0, 32);
+      return question(join(locksDir, `${key}.${ownName(name)}.lock`));
+    } catch {
+      return undefined;
+    }
   }
 
   /** If the row cannot be written, the work itself fails next with the file's name. */
-  function setRow(name: LeaseName, text: string | undefined): void {
+  function write(name: LeaseName, status: WriterStatus | undefined): void {
     try {
-      rows.set(rowOf(name), text);
+      rows.set(rowOf(name), status && JSON.stringify(status));
     } catch {
       // The lock alone decides.
     }
@@ -64,44 +58,31 @@ export function createLeases(input: {
     const lease = held.get(name);
     if (!lease) return;
     held.delete(name);
-    if (name === "build") {
-      clearTimeout(later);
-      later = undefined;
-    }
-    // While the lock still keeps the next holder from writing its own.
-    setRow(name, undefined);
-    lease.lock?.release();
+    // While the lock still keeps the next owner from writing its own.
+    write(name, undefined);
+    lease.lock?.close();
   }
 
   return {
     acquire(name, reason) {
       if (held.has(name)) return true;
-      const { taken, lock } = locks.take(name);
-      if (taken) return false;
-      const since = new Date(now()).toISOString();
-      held.set(name, { lock, status: { pid: process.pid, host: hostname(), reason, since }, writtenAt: 0 });
-      write(name);
-      // The first word of how far it is goes out at once.
-      const lease = held.get(name);
-      if (lease) lease.writtenAt = 0;
+      const lock = ask(name, takeLock);
+      if (lock === "taken") return false;
+      const status = { pid: process.pid, host: hostname(), reason, since: new Date().toISOString() };
+      held.set(name, { lock, status });
+      write(name, status);
       return true;
     },
     release,
     report({ completed, total, label }) {
       const lease = held.get("build");
-      if (!lease) return;
-      lease.status = { ...lease.status, completed, total, label };
-      if (now() - lease.writtenAt >= rowEveryMs) return write("build");
-      later ??= setTimeout(() => {
-        later = undefined;
-        write("build");
-      }, rowEveryMs).unref();
+      if (lease) write("build", (lease.status = { ...lease.status, completed, total, label }));
     },
     holder(name) {
       const own = held.get(name);
       if (own) return own.status;
       const row = parseRow(rows.get(rowOf(name)));
-      return row && locks.isTaken(name) ? row : undefined;
+      return row && ask(name, isTaken) ? row : undefined;
     },
     close() {
       for (const name of held.keys()) release(name);
@@ -109,37 +90,9 @@ export function createLeases(input: {
   };
 }
 
-/** Without a usable lock file nobody owns the lease. */
-function locksAt(pathOf: (name: LeaseName) => string | undefined): {
-  take(name: LeaseName): { taken: boolean; lock?: LeaseLock };
-  isTaken(name: LeaseName): boolean;
-} {
-  return {
-    take(name) {
-      try {
-        const path = pathOf(name);
-        if (path === undefined) return { taken: false };
-        const lock = takeLock(path);
-        return lock === undefined ? { taken: true } : { taken: false, lock };
-      } catch {
-        return { taken: false };
-      }
-    },
-    isTaken(name) {
-      try {
-        const path = pathOf(name);
-        return path !== undefined && isTaken(path);
-      } catch {
-        return false;
-      }
-    },
-  };
-}
-
 function parseRow(text: string | undefined): WriterStatus | undefined {
-  if (text === undefined) return undefined;
   try {
-    const row = JSON.parse(text) as WriterStatus;
+    const row = JSON.parse(text ?? "{}") as WriterStatus;
     return typeof row.pid === "number" && typeof row.reason === "string" ? row : undefined;
   } catch {
     return undefined;
@@ -150,21 +103,11 @@ function parseRow(text: string | undefined): WriterStatus | undefined {
 const attempts = 5;
 const pauseMs = 2;
 
-interface LeaseLock {
-  release(): void;
-}
-
-/** Takes the lock (an exclusive SQLite transaction); undefined if taken. Throws file system errors. */
-function lockPath(locksDir: string, indexPath: string, name: string): string {
-  const key = createHash("sha256").update(realpathSync.native(indexPath)).digest("hex").slice(0, 32);
-  return join(locksDir, `${key}.${name}.lock`);
-}
-
 /**
- * Takes the lock; undefined if it is taken. Throws errors of the file system or SQLite. Uses an exclusive SQLite
- * transaction on an empty database, which locks on every system and between threads.
+ * Takes the lock, which ends with the connection. Throws errors of the file system or SQLite. An exclusive SQLite
+ * transaction on an empty database locks on every system and between threads.
  */
-function takeLock(path: string): LeaseLock | undefined {
+function takeLock(path: string): Database.Database | "taken" {
   mkdirSync(join(path, ".."), { recursive: true, mode: 0o700 });
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const before = fileIdentity(path);
@@ -174,17 +117,16 @@ function takeLock(path: string): LeaseLock | undefined {
       // Avoids a journal for the first page of an empty database.
       db.pragma("journal_mode = MEMORY");
       db.exec("BEGIN EXCLUSIVE");
-      // The file changed between check and open; try again.
-      if (before !== undefined && fileIdentity(path) === before) return { release: () => void db.close() };
+      // Otherwise the file changed between check and open; try again.
+      if (before !== undefined && fileIdentity(path) === before) return db;
+      db.close();
     } catch (error) {
       db.close();
       if (!isBusy(error)) throw error;
-      pause();
-      continue;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
     }
-    db.close();
   }
-  return undefined;
+  return "taken";
 }
 
 function isTaken(path: string): boolean {
@@ -199,10 +141,6 @@ function isTaken(path: string): boolean {
   } finally {
     db.close();
   }
-}
-
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs);
 }
 
 /** Records processes that wrote without closing, so that the next open checks all pages. */

@@ -265,7 +265,7 @@ const quarantine: Promises = {
     embed(ledger, one, "first");
     ledger.quarantine(one, [
       { hash: sha256("first"), reason: "it has a vector" },
-      { hash: sha256("of nobody"), reason: "it is not there" },
+      { hash: sha256("of no chunk"), reason: "it is not there" },
     ]);
     expect(ledger.spaceStats(one)).toEqual({ embedded: 1, pending: 1, quarantined: 2 });
     expect(ledger.spaceStats(two)).toEqual({ embedded: 0, pending: 4, quarantined: 0 });

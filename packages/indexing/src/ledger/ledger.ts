@@ -151,7 +151,7 @@ export interface LedgerCalls extends IndexCalls, ElsewhereCalls {
   removeFiles(files: readonly FileKey[], build?: number): RevisionStep | undefined;
   revision(): string;
   startBuild(name: string): number;
-  /** The build that is being made, whoever began it. `finishBuild` is about it from then on. */
+  /** The unfinished build, of any process. `finishBuild` is about it from then on. */
   currentBuild(): { name: string; build: number } | undefined;
 }
 
@@ -187,7 +187,7 @@ export interface LedgerOptions {
   locksDir?: string | undefined;
   /** Vectors to keep beside those of the chunks that are there. */
   cacheMaxEntries: number;
-  /** True: whoever opens it asks one question and ends, for which no thread is started where the file is there. */
+  /** True: the process asks one question and ends; no thread is started if the file exists. */
   oneShot?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }

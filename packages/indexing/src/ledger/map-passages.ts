@@ -53,24 +53,19 @@ export function createMapPassages(
       const bytes = embedding.get(made);
       return bytes && toVector(bytes);
     };
+    const places = { axes: undefined, fine: undefined, query: undefined };
+    const map: MappedPassages = { passages, files: [], file: [], startLine: [], endLine: [], x: [], y: [], ...places };
     const [first] = rows;
     const dimensions = (first && vectorOf(first)?.length) ?? 0;
     let axes: PlaneAxes | undefined = kept === undefined ? undefined : axesIn(kept, dimensions, wanted);
     if (axes === undefined) {
       const sample = spread(rows, sampled).flatMap((row) => vectorOf(row) ?? []);
       yield;
-      if (sample.length === 0) return nothing(passages);
+      if (sample.length === 0) return map;
       axes = principalAxes(sample, wanted);
       yield;
     }
 
-    const drawn: Pick<MappedPassages, "file" | "startLine" | "endLine" | "x" | "y"> = {
-      file: [],
-      startLine: [],
-      endLine: [],
-      x: [],
-      y: [],
-    };
     const fine: number[] = [];
     for (const [at, row] of rows.entries()) {
       if (at % page === page - 1) yield;
@@ -78,22 +73,21 @@ export function createMapPassages(
       if (vector === undefined || file === undefined) continue;
       const [x, y] = placeOf(vector, axes);
       if (wanted > 2) fine.push(...coordinatesOf(vector, axes));
-      drawn.file.push(file);
-      drawn.startLine.push(row.startLine);
-      drawn.endLine.push(row.endLine);
-      drawn.x.push(rounded(x));
-      drawn.y.push(rounded(y));
+      map.file.push(file);
+      map.startLine.push(row.startLine);
+      map.endLine.push(row.endLine);
+      map.x.push(x);
+      map.y.push(y);
     }
     const asked = typeof query === "string" ? wordVector(query) : query;
     const isPlaced = asked?.length === axes.mean.length;
     if (wanted > 2 && isPlaced) fine.push(...coordinatesOf(asked, axes));
     return {
-      passages,
+      ...map,
       fine: wanted > 2 ? Int8Array.from(fine) : undefined,
       files: known.map(({ file: { path, source, mtimeMs } }) => ({ path, source, mtimeMs })),
-      ...drawn,
       axes: axesText(axes),
-      query: isPlaced ? roundedPlace(placeOf(asked, axes)) : undefined,
+      query: isPlaced ? placeOf(asked, axes) : undefined,
     };
   };
 }
@@ -103,34 +97,15 @@ function spread<Row>(rows: readonly Row[], most: number): readonly Row[] {
   return step <= 1 ? rows : rows.filter((_, at) => at % step === 0);
 }
 
-function nothing(passages: number): MappedPassages {
-  return {
-    passages,
-    files: [],
-    file: [],
-    startLine: [],
-    endLine: [],
-    x: [],
-    y: [],
-    axes: undefined,
-    fine: undefined,
-    query: undefined,
-  };
-}
-
 function rounded(value: number): number {
   return Math.round(value * 5_000) / 5_000;
-}
-
-function roundedPlace([x, y]: readonly [number, number]): [number, number] {
-  return [rounded(x), rounded(y)];
 }
 
 const wordDimensions = 96;
 const signs = 4;
 
 /** Unit vector of the words of a text by signed feature hashing (Weinberger et al. 2009). */
-export function wordVector(text: string): Float32Array {
+function wordVector(text: string): Float32Array {
   const counts = new Map<string, number>();
   scanTerms(text, (term, _start, _end, kind) => {
     if (kind === "word" || kind === "pair") counts.set(term, (counts.get(term) ?? 0) + 1);
@@ -178,7 +153,9 @@ function principalAxes(sample: readonly Float32Array[], count = 2): PlaneAxes {
 /** Position of a vector, -1 to 1; outliers are drawn towards the edge. */
 function placeOf(vector: Float32Array, plane: PlaneAxes): [number, number] {
   const within = (axis: Float32Array | undefined): number =>
-    plane.spread === 0 || axis === undefined ? 0 : Math.tanh(along(vector, plane.mean, axis) / (1.2 * plane.spread));
+    plane.spread === 0 || axis === undefined
+      ? 0
+      : rounded(Math.tanh(along(vector, plane.mean, axis) / (1.2 * plane.spread)));
   return [within(plane.axes[0]), within(plane.axes[1])];
 }
 

@@ -59,7 +59,7 @@ test("a damaged ledger is set aside, keeps its vectors, and owes them when the s
   spoil(path, "chunks");
   const again = await open(path);
   await again.listFiles();
-  expect(again.health().notices).toEqual([expect.stringMatching(/was damaged .* is made anew/u)]);
+  expect(again.health().notices).toEqual([expect.stringMatching(/was damaged .* is rebuilt/u)]);
   expect(await again.listFiles()).toEqual([]);
   expect([await again.noted("seen"), await again.unacknowledgedVectors(9)]).toEqual([undefined, undefined]);
   const file = { path: "a.md", source: "memory", hash: sha256("x"), recipe: "1", embedded: [space] };
@@ -72,7 +72,7 @@ test("a damaged ledger is set aside, keeps its vectors, and owes them when the s
 
 test("where no file can be used the ledger is kept in memory, and does all the same", async () => {
   const path = join(tempFolder(), "main.sqlite");
-  writeFileSync(path, "somebody's notes\n".repeat(20));
+  writeFileSync(path, "other notes\n".repeat(20));
   const ledger = await open(path);
   expect(ledger.health()).toMatchObject({ location: ":memory:", isTemporary: true });
   await ledger.replaceFiles([fileOf("a.md", ["one"])]);
@@ -143,9 +143,9 @@ describe("two stores in one file", () => {
     one.close();
     two.close();
     const small = openHere(path, { store: "one", cacheMaxEntries: 0 });
-    small.putVectors(space, [{ hash: sha256("nobody's"), vector: vectorOf("x") }]);
+    small.putVectors(space, [{ hash: sha256("unused"), vector: vectorOf("x") }]);
     while (await small.tidy());
-    expect(small.knownVectors(space, [sha256("shared"), sha256("nobody's")])).toEqual([sha256("shared")]);
+    expect(small.knownVectors(space, [sha256("shared"), sha256("unused")])).toEqual([sha256("shared")]);
   });
 
   test("a rebuild of one leaves the other alone, with a build of its own of the same name", async () => {
@@ -173,7 +173,7 @@ describe("two stores in one file", () => {
     expect(edit(path, (db) => db.prepare("SELECT count(*) FROM files").pluck().get())).toBe(2);
   });
 
-  test("a file whose builds nobody knows any more is not taken for that of a new store", async () => {
+  test("a file with unknown builds is not taken for that of a new store", async () => {
     const path = tempPath();
     const one = openHere(path, { store: "one" });
     one.replaceFiles([fileOf("a.md", ["text"])]);
@@ -277,7 +277,7 @@ describe("chunks that a store has found", () => {
     expect(store.rowsOf([found("a.md", "new", 1, 1), found("a.md", "two", 2, 1)])).toMatchObject([{ text: "new" }]);
   });
 
-  test("two chunks that begin in one line are told apart by their hash", async () => {
+  test("two chunks that begin in one line are distinguished by their hash", async () => {
     const store = openHere(tempPath());
     const file = fileOf("a.md", ["first half", "second half"]);
     store.replaceFiles([{ ...file, chunks: file.chunks.map((chunk) => ({ ...chunk, startLine: 1, endLine: 1 })) }]);

@@ -32,7 +32,7 @@ describe("vectors that are owed", () => {
     store.replaceFiles([fileOf("a.md", ["one", "two", "three"])]);
     expect(store.unacknowledgedVectors(10)).toBeUndefined();
     embed(store, space, "one", "two");
-    embed(store, space, "nobody's");
+    embed(store, space, "unused");
     const batch = store.unacknowledgedVectors(10);
     expect(batch?.space).toEqual(space);
     expect(batch?.entries.toSorted((left, right) => left.hash.localeCompare(right.hash))).toEqual(

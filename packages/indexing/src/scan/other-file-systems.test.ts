@@ -102,7 +102,7 @@ describe.each([
     expect(await textOf(workspace, "memory/deep/NOTE.md")).toBe("n");
   });
 
-  test("each file is taken once, however many spellings lead to it, and nothing is said of the others", async () => {
+  test("each file is taken once, however many spellings lead to it, without a report of the others", async () => {
     const files = { "Memory.md": "m", "Memory/Note.md": "n", "Caf\u00e9/a.md": "a", "Cafe\u0301s/b.md": "b" };
     const workspace = folderWith(files);
     playDisk({ folds: true, hidesNumbers });

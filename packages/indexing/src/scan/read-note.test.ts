@@ -317,7 +317,7 @@ describe("a file that changes", () => {
       expect(String((await read(file))?.bytes)).toBe("two");
     });
 
-    test("by somebody who sets the time back is noticed by its length", async () => {
+    test("with the time set back is noticed by its length", async () => {
       const file = fileWith("one");
       utimesSync(file, 1, 1);
       duringReading((reading) => {

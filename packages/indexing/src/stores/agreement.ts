@@ -157,7 +157,7 @@ export class Agreement {
     });
   }
 
-  /** Compares them whatever is said of them. True: the store had lost something. */
+  /** Compares them unconditionally. True: the store had lost something. */
   async compare(): Promise<boolean> {
     return (
       !this.#readOnly &&

@@ -151,7 +151,7 @@ function createStoreUpkeep(
     };
   }
 
-  /** Who may write is told by the place that hosts share. */
+  /** The place that hosts share decides who may write. */
   async function lookAtLeases(): Promise<IndexFinding[]> {
     if (leases === undefined) return [];
     try {

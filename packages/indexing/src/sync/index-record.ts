@@ -300,7 +300,7 @@ async function withRight<Result>(
     signal.throwIfAborted();
     const holder = await leases.holder(name);
     if (performance.now() - started >= waitMs()) throw new HeldElsewhere(holder);
-    // Whoever waits for a moment only is told by the error.
+    // A short wait is reported by the error alone.
     if (holder && waitMs() > showsFromMs) {
       const { completed = 0, total = 0 } = holder;
       progress?.({ completed, total, label: describeWriter({ ...holder, total: undefined }) });

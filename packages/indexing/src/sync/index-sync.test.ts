@@ -249,7 +249,7 @@ describe("another process at work", () => {
     expect(index.facts().writer).toMatchObject({ pid: 77 });
   });
 
-  test("one that waits sees how far it is, and goes on when it has ended", async () => {
+  test("one that waits sees its progress, and goes on when it has ended", async () => {
     const { store, index } = await lab();
     store.leaseHeldByOther("build", { pid: 77, completed: 1, total: 500 });
     const seen: SyncProgress[] = [];
@@ -294,7 +294,7 @@ describe("another process at work", () => {
     expect(index.facts()).toMatchObject({ dirty: false });
   });
 
-  test("what it has left is looked at anew by whoever has the right after it, before he writes", async () => {
+  test("what it has left is read again by the next lease owner, before it writes", async () => {
     const { store, source } = await lab();
     // Shared store: findings stay valid until a fresh check.
     const revision = store.revision.bind(store);
@@ -316,7 +316,7 @@ describe("another process at work", () => {
     expect(work(store)).toEqual([]);
   });
 
-  test("making vectors: nothing is sent twice, and what is missing is said", async () => {
+  test("making vectors: nothing is sent twice, and what is missing is reported", async () => {
     const provider = fakeEmbeddings();
     const { store, index } = await lab({ provider });
     store.leaseHeldByOther("build", { pid: 77 });
@@ -399,7 +399,7 @@ describe("a search that goes on before the look at the files has ended", () => {
     return { opened: promise, open: resolve };
   }
 
-  test("says that not all were looked at, and nothing of changes that nobody has seen", async () => {
+  test("says that not all were looked at, and mentions no unseen changes", async () => {
     const { index, source } = await lab();
     await index.sync(syncParams());
     const { scan } = source;

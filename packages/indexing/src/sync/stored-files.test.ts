@@ -72,7 +72,7 @@ test("what we write ourselves is listed without reading all files, and what othe
   expect(othersWrote).toBeGreaterThan(8);
 });
 
-test("a list that somebody holds stays as it was when more is written", async () => {
+test("a list in use stays as it was when more is written", async () => {
   const own = await open(tempPath());
   const { listing } = listingOf(own);
   await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);
@@ -82,7 +82,7 @@ test("a list that somebody holds stays as it was when more is written", async ()
   expect(plain(before).map(({ path }) => path)).toEqual(["a.md"]);
 });
 
-test("a file of the index that is begun anew has not the numbers of the one before", async () => {
+test("a file of the index that is recreated has not the numbers of the one before", async () => {
   const path = tempPath();
   const own = await open(path);
   const { listing } = listingOf(own);

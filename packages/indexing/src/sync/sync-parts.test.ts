@@ -41,7 +41,7 @@ async function filled(withVectors = false): Promise<{ store: FakeStore; vectors:
 }
 
 test.each<[string, number | undefined, number, number]>([
-  ["after this host has slept past its right is tried once more, and the user is told", 600_000, 1, 2],
+  ["after this host has slept past its right is tried once more, and reported", 600_000, 1, 2],
   ["twice is given up", 600_000, 2, 2],
   ["while it was awake is not tried again", undefined, 1, 1],
 ])("work that fails %s", async (_what, sleptMs, failures, tries) => {
@@ -113,7 +113,7 @@ describe("a check of the index", () => {
     expect(findings.find(({ name }) => name === "sample by vectors")).toMatchObject({ ok: false });
   });
 
-  test("mends only where that was asked for, and says what was done", async () => {
+  test("repairs only on request, and reports what was done", async () => {
     const { store } = await filled();
     store.setFindings([{ name: "words", ok: false, message: "2 of 3 chunks are in the index of words" }]);
     expect(await checkIndex({ sources: [], store, vectors: undefined, fix: false, signal: never })).toMatchObject({
@@ -189,7 +189,7 @@ describe("progress for others", () => {
 
   const total = 2000;
 
-  test("of 2,000 files at once others are told of the first, and half a second later of the last", async () => {
+  test("of 2,000 files at once the first is reported at once, the last half a second later", async () => {
     const told: number[] = [];
     const tell = createProgressTeller(async ({ completed }) => void told.push(completed));
     for (let completed = 1; completed <= total; completed++) {
@@ -204,7 +204,7 @@ describe("progress for others", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(told).toEqual([1, total]);
     expect(vi.getTimerCount()).toBe(0);
-    // Work that begins later is told at once again.
+    // Work that begins later is reported at once again.
     tell({ completed: 7, total });
     expect(told).toEqual([1, total, 7]);
   });

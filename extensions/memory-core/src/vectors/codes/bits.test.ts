@@ -170,7 +170,7 @@ describe("stored bits", () => {
     const { path, asked } = await filled("clustered");
     expect(storedIn(path).map(({ block }) => block)).toEqual(Array.from({ length: whole }, (_, index) => index + 1));
     const exact = opened(path, { engine: "exact" });
-    // Whoever reads codes finds that they are not what was written, and rebuilds them.
+    // A search that reads codes finds them damaged and rebuilds them.
     edit(path, (db) => db.exec("UPDATE chunks_codes_1 SET codes = zeroblob(length(codes)) WHERE block > 0"));
     const sources = ["memory", "sessions"];
     for (const [index, vector] of asked.entries()) {
@@ -182,7 +182,7 @@ describe("stored bits", () => {
     const store = opened(path);
     agree([store], exact, asked, sources);
     expect(isSpoilt(path)).toBe(false);
-    // When nobody asks they are read, and then they are in memory whatever becomes of the file.
+    // When idle they are read, and stay in memory whatever happens to the file.
     while (await store.tidy());
     ask(store, asked.slice(0, 1), sources);
     while (await store.tidy());

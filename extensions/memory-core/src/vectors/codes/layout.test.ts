@@ -34,7 +34,7 @@ function ask(store: StoreHere, text: string, limit = 5): unknown {
 }
 
 test.each(cases.spoiltLayouts as [string, string][])(
-  "a layout with %s is noticed, the answer is the exact one, and codes are made anew from the vectors",
+  "a layout with %s is noticed, the answer is the exact one, and codes are rebuilt from the vectors",
   async (_, sql) => {
     const path = await filled();
     const exact = openHere(path, { engine: "exact" });
@@ -52,7 +52,7 @@ test.each(cases.spoiltLayouts as [string, string][])(
   },
 );
 
-test("that it is whole is looked at when nobody asks for anything, and after many new vectors", async () => {
+test("the layout is checked when idle, and after many new vectors", async () => {
   const path = await filled();
   const damage = (): unknown => edit(path, (db) => db.exec("DELETE FROM chunks_codes_1_places WHERE id < 20"));
   const sound = "600 vectors in 2 blocks";
@@ -71,7 +71,7 @@ test("that it is whole is looked at when nobody asks for anything, and after man
   expect(await lookAtVectors(path)).toBe("1200 vectors in 4 blocks");
 });
 
-test("damage that comes while it is open is noticed when a block is read, and the same search mends it", async () => {
+test("damage that comes while it is open is noticed when a block is read, and the same search repairs it", async () => {
   const path = await filled();
   const store = openHere(path);
   const exact = openHere(path, { engine: "exact" });

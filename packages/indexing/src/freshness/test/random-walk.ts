@@ -136,7 +136,7 @@ function createChangingNotes(place: string, seed: number): ChangingNotes {
     renameSync(temporary, file);
   }
 
-  function anew(file: string): void {
+  function recreate(file: string): void {
     rmSync(file, { force: true });
     writeFileSync(file, text());
   }
@@ -163,7 +163,7 @@ function createChangingNotes(place: string, seed: number): ChangingNotes {
     fill(other);
     renameSync(folder, path.join(aside, "old"));
     if (chance(0.7)) renameSync(other, folder);
-    // What is changed there now is nobody's note, and is changed under a watch that may still be on it.
+    // What is changed there now is unused note, and is changed under a watch that may still be on it.
     writeFileSync(path.join(aside, "old", pick(names)), text());
     if (chance(0.3)) {
       rmSync(folder, { recursive: true, force: true });
@@ -176,7 +176,7 @@ function createChangingNotes(place: string, seed: number): ChangingNotes {
   const changes: [what: string, weight: number, run: (file: string) => void][] = [
     ["save in place", 5, (file) => inFolder(file, () => inPlace(file))],
     ["save by rename", 5, (file) => inFolder(file, () => byRename(file))],
-    ["delete and make", 4, (file) => inFolder(file, () => anew(file))],
+    ["delete and make", 4, (file) => inFolder(file, () => recreate(file))],
     ["append", 4, (file) => inFolder(file, () => appendFileSync(file, text()))],
     ["delete", 3, (file) => rmSync(file, { recursive: true, force: true })],
     ["rename a note", 2, renameNote],
@@ -227,7 +227,7 @@ function createChangingNotes(place: string, seed: number): ChangingNotes {
       const [what, , run] = changes.find(([, weight]) => (left -= weight) < 0) ?? ["nothing", 0, () => undefined];
       const file = anyFile();
       run(file);
-      // A workspace that is gone is told as such by a search, and is not what is asked here.
+      // A search reports a missing workspace; this is not tested here.
       mkdirSync(workspace, { recursive: true });
       return `${what} ${path.relative(workspace, file)}`;
     },

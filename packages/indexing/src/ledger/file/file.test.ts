@@ -134,12 +134,12 @@ describe("the sum of a file", () => {
     };
   }
 
-  test("until something happens to an index nobody reads its bytes to compare them", async () => {
+  test("the bytes of an unchanged index are not read", async () => {
     const { path, sum, set } = await written();
     // With a checksum that fits nothing it is seen whether the bytes are read.
     set({ ...sum(), sum: "1" });
     expect(isSpoilt(path)).toBe(false);
-    expect(isSpoilt(path, { anew: true })).toBe(true);
+    expect(isSpoilt(path, { reread: true })).toBe(true);
     utimesSync(path, new Date(), new Date());
     expect(isSpoilt(path)).toBe(true);
   });
@@ -147,7 +147,7 @@ describe("the sum of a file", () => {
   test("a byte that changes right behind a write, under the same size and modification time, is found each time", async () => {
     const { path, set, sum } = await written();
     for (let round = 1; round <= 10; round++) {
-      // Restored, or touched: the same bytes at another time, which is recorded anew. A whole second can be set again.
+      // Restored, or touched: the same bytes at another time, which is recorded again. A whole second can be set again.
       utimesSync(path, round, round);
       expect(isSpoilt(path), `round ${round}`).toBe(false);
       const before = sum();
@@ -175,7 +175,7 @@ describe("the sum of a file", () => {
     expect(isSpoilt(path)).toBe(true);
   });
 
-  test("a check reads the bytes even where the file system tells of no change, and a repair makes the index anew", async () => {
+  test("a check reads the bytes even if the file system reports no change, and a repair rebuilds the index", async () => {
     const { path, sum, set } = await written();
     const before = sum();
     const bytes = readFileSync(path);
@@ -261,10 +261,10 @@ describe("a damaged file", () => {
     const path = await threeFiles();
     const identity = fileIdentity(path);
     expect(setAside(path, identity)).toBeDefined();
-    await writeFile(path, "made anew by another process");
+    await writeFile(path, "rebuilt by another process");
     expect(setAside(path, identity)).toBeUndefined();
     expect(setAside(path, undefined)).toBeUndefined();
-    expect(readFileSync(path, "utf8")).toBe("made anew by another process");
+    expect(readFileSync(path, "utf8")).toBe("rebuilt by another process");
   });
 
   test("only those files beside a database are deleted that were seen there before", async () => {

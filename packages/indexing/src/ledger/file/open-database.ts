@@ -41,7 +41,7 @@ export function openDatabase(options: OpenOptions, tables: CompanionTables): Ope
       if (attempt < attempts && identity !== undefined && identityBefore(path) !== identity) continue;
       const reason = reasonOf(error);
       if (isDamage(error) && options.mayCreate === false) {
-        notices.push(`the index ${path} is damaged (${reason}); the next sync makes it anew from the notes`);
+        notices.push(`the index ${path} is damaged (${reason}); the next sync rebuilds it from the notes`);
       } else if (isDamage(error) && attempt < attempts) {
         try {
           const moved = setAside(path, identity);
@@ -94,7 +94,7 @@ function asideNotice(path: string, aside: string, reason: string): string {
   forgetOlderAside(path, aside);
   const [state, kept] =
     reason === earlierRelease ? ["is of an earlier release", "old"] : [`was damaged (${reason})`, "damaged"];
-  return `the index ${path} ${state} and is made anew from the notes; the ${kept} file is kept as ${aside} and can be deleted`;
+  return `the index ${path} ${state} and is rebuilt from the notes; the ${kept} file is kept as ${aside} and can be deleted`;
 }
 
 function describeFault(path: string, error: unknown): string {

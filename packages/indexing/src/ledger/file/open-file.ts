@@ -4,7 +4,7 @@ import { laterVersion } from "./inspect-file.ts";
 import { type Meta, metaKeys, openMeta } from "./meta.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import type { Companion, CompanionTables, LedgerParts } from "../companion.ts";
-import { addGeneration, applicationId, createTables, schemaVersion, setPragmas } from "./schema.ts";
+import { addGeneration, applicationId, createTables, probes, schemaVersion, setPragmas } from "./schema.ts";
 import { Damage, earlierRelease, Foreign, isSqliteError } from "./store-errors.ts";
 import { reasonOf } from "../thread/remote.ts";
 import { beginWrite, useWal } from "../sql.ts";
@@ -16,20 +16,6 @@ export interface OpenFile {
   openCompanion: (parts: LedgerParts) => Companion;
   notice?: string | undefined;
 }
-
-const probes = [
-  "SELECT id, store, name, state, started_at, built_at FROM generations",
-  "SELECT id, generation, path, source, hash, mtime, size, recipe, cursor, chunks, chunk_bytes FROM files",
-  // Read in an index of the table, which may be damaged alone.
-  "SELECT 1 FROM files",
-  "SELECT id, file_id, start_line, end_line, context, text, hash FROM chunks",
-  "SELECT id, provider, model, provider_key, dims, written_at FROM spaces",
-  "SELECT hash, space_id, used_at, vector_id FROM embedding_cache",
-  "SELECT id, embedding FROM vectors",
-  "SELECT hash, space_id, reason FROM quarantine",
-  "SELECT store, space_id, hash FROM owed_vectors",
-  "SELECT hash, store, space_id FROM adopted_vectors",
-];
 
 export function openFile({ path, store, busyTimeoutMs, owner }: OpenOptions, tables: CompanionTables): OpenFile {
   const db = new Database(path, { timeout: busyTimeoutMs });
@@ -105,7 +91,7 @@ function beginWriteOnce(db: Database.Database): void {
 
 /** Throws if the database is unreliable. Reads every page only after a crash during a write. */
 function checkContent(db: Database.Database, meta: Meta, store: string): void {
-  for (const probe of probes) db.prepare(`${probe} LIMIT 1`).get();
+  for (const probe of probes) db.prepare(probe).get();
   const answering = db
     .prepare<[string], number>("SELECT count(*) FROM generations WHERE state = 'active' AND store = ?")
     .pluck()

@@ -14,93 +14,44 @@ const cacheKibibytes = 32_768;
 const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;
 
-/** Per store: one `active`, at most one `next`, and `dropped` ones. Numbers are never reused. */
-const createGenerationTable: string = `
-  CREATE TABLE generations (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    store TEXT NOT NULL,
-    name TEXT NOT NULL,
-    state TEXT NOT NULL,
-    started_at INTEGER NOT NULL,
-    built_at INTEGER
-  );
-`;
+/** Columns and constraints of each table. */
+const tables = {
+  meta: "key TEXT PRIMARY KEY, value TEXT NOT NULL",
+  /** Per store: one `active`, at most one `next`, and `dropped` ones. Numbers are never reused. */
+  generations: `id INTEGER PRIMARY KEY AUTOINCREMENT, store TEXT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
+    started_at INTEGER NOT NULL, built_at INTEGER`,
+  files: `id INTEGER PRIMARY KEY, generation INTEGER NOT NULL, path TEXT NOT NULL, source TEXT NOT NULL,
+    hash TEXT NOT NULL, mtime REAL NOT NULL, size INTEGER NOT NULL, recipe TEXT NOT NULL, cursor TEXT,
+    chunks INTEGER NOT NULL, chunk_bytes INTEGER NOT NULL, UNIQUE (generation, source, path)`,
+  /** The chunks of all generations: the file of a chunk names its generation. */
+  chunks: `id INTEGER PRIMARY KEY, file_id INTEGER NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+    context TEXT NOT NULL, text TEXT NOT NULL, hash BLOB NOT NULL`,
+  spaces: `id INTEGER PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL, provider_key TEXT NOT NULL,
+    dims INTEGER NOT NULL, written_at INTEGER NOT NULL, UNIQUE (provider, model, provider_key, dims)`,
+  /** A vector has two rows: a small one with owner and last use, often updated, and a large one with the numbers. */
+  embedding_cache: `hash BLOB NOT NULL, space_id INTEGER NOT NULL, used_at INTEGER NOT NULL, vector_id INTEGER NOT NULL,
+    PRIMARY KEY (hash, space_id)`,
+  vectors: "id INTEGER PRIMARY KEY, embedding BLOB NOT NULL",
+  quarantine: `hash BLOB NOT NULL, space_id INTEGER NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (hash, space_id)`,
+  /** Vectors that are pending for a store that keeps its own. */
+  owed_vectors: `store TEXT NOT NULL, space_id INTEGER NOT NULL, hash BLOB NOT NULL,
+    PRIMARY KEY (store, space_id, hash)`,
+  /** Vectors that such a store has from another host. */
+  adopted_vectors: `hash BLOB NOT NULL, store TEXT NOT NULL, space_id INTEGER NOT NULL,
+    PRIMARY KEY (hash, store, space_id)`,
+};
+const withoutRowId: ReadonlySet<string> = new Set(
+  "meta embedding_cache quarantine owed_vectors adopted_vectors".split(" "),
+);
 
-const createFileTable: string = `
-  CREATE TABLE files (
-    id INTEGER PRIMARY KEY,
-    generation INTEGER NOT NULL,
-    path TEXT NOT NULL,
-    source TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    mtime REAL NOT NULL,
-    size INTEGER NOT NULL,
-    recipe TEXT NOT NULL,
-    cursor TEXT,
-    chunks INTEGER NOT NULL,
-    chunk_bytes INTEGER NOT NULL,
-    UNIQUE (generation, source, path)
-  );
-`;
-
-/** The chunks of all generations: to which one a chunk belongs, its file tells. */
-const createChunkTable = `
-  CREATE TABLE chunks (
-    id INTEGER PRIMARY KEY,
-    file_id INTEGER NOT NULL,
-    start_line INTEGER NOT NULL,
-    end_line INTEGER NOT NULL,
-    context TEXT NOT NULL,
-    text TEXT NOT NULL,
-    hash BLOB NOT NULL
-  );
-`;
-
-/** With the lines, so that the end of a long file is found without reading its beginning. */
-const createFileIndex = "CREATE INDEX chunks_by_file ON chunks (file_id, start_line);";
-
-/** A vector has two rows: a small one with owner and last use, often updated, and a large one with the numbers. */
-const createVectorTables: string = `
-  CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY,
-    provider TEXT NOT NULL,
-    model TEXT NOT NULL,
-    provider_key TEXT NOT NULL,
-    dims INTEGER NOT NULL,
-    written_at INTEGER NOT NULL,
-    UNIQUE (provider, model, provider_key, dims)
-  );
-  CREATE TABLE embedding_cache (
-    hash BLOB NOT NULL,
-    space_id INTEGER NOT NULL,
-    used_at INTEGER NOT NULL,
-    vector_id INTEGER NOT NULL,
-    PRIMARY KEY (hash, space_id)
-  ) WITHOUT ROWID;
-  CREATE TABLE vectors (id INTEGER PRIMARY KEY, embedding BLOB NOT NULL);
-  CREATE TABLE quarantine (
-    hash BLOB NOT NULL,
-    space_id INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    PRIMARY KEY (hash, space_id)
-  ) WITHOUT ROWID;
-`;
-
-/** Vectors of a store that keeps its own. `owed_vectors`: pending. `adopted_vectors`: imported. */
-const createStoreVectorTables: string = `
-  CREATE TABLE owed_vectors (
-    store TEXT NOT NULL,
-    space_id INTEGER NOT NULL,
-    hash BLOB NOT NULL,
-    PRIMARY KEY (store, space_id, hash)
-  ) WITHOUT ROWID;
-  CREATE TABLE adopted_vectors (
-    hash BLOB NOT NULL,
-    store TEXT NOT NULL,
-    space_id INTEGER NOT NULL,
-    PRIMARY KEY (hash, store, space_id)
-  ) WITHOUT ROWID;
-`;
+/** Fails if a table or a column is missing; the last one reads an index of the table, which may be damaged alone. */
+export const probes: readonly string[] = [
+  ...Object.entries(tables).map(([name, columns]) => {
+    const names = columns.match(/(?<=^|, *\n? *)[a-z_]+(?= )/gu) ?? [];
+    return `SELECT ${names.join(", ")} FROM ${name} LIMIT 1`;
+  }),
+  "SELECT 1 FROM files LIMIT 1",
+];
 
 export function setPragmas(db: Database.Database): void {
   db.pragma(`page_size = ${pageBytes}`);
@@ -116,10 +67,10 @@ export function setPragmas(db: Database.Database): void {
 }
 
 export function createTables(db: Database.Database, store: string, begin: BeginTables): void {
-  db.exec("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID");
-  db.exec(
-    `${createGenerationTable} ${createFileTable} ${createChunkTable} ${createFileIndex} ${createVectorTables} ${createStoreVectorTables}`,
-  );
+  for (const [name, columns] of Object.entries(tables))
+    db.exec(`CREATE TABLE ${name} (${columns})${withoutRowId.has(name) ? " WITHOUT ROWID" : ""}`);
+  // With the lines, so that the end of a long file is found without reading its beginning.
+  db.exec("CREATE INDEX chunks_by_file ON chunks (file_id, start_line)");
   addGeneration(db, { store, name: "", state: "active", begin });
   db.pragma(`application_id = ${applicationId}`);
   db.pragma(`user_version = ${schemaVersion}`);

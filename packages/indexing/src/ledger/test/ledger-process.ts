@@ -4,7 +4,7 @@ import type { LeaseName } from "../ledger.ts";
 import { createLeases } from "../leases.ts";
 import { fileOf, leaseRows, sha256, spaceOf, vectorOf } from "./notes.ts";
 
-// Works on a ledger as it is told, line by line, until it is killed or its input ends. Arguments: path, store.
+// Runs commands on a ledger, line by line, until it is killed or its input ends. Arguments: path, store.
 // `write FROM TO` writes and embeds these texts, `pay` pays what is owed and prints the hashes, `owe` leaves vectors
 // owed and a build begun, `hold NAME FOLDER` takes a lease whose lock is in a folder.
 

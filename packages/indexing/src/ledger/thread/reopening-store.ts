@@ -57,7 +57,7 @@ export async function openReopeningStore(
     await reopen(
       existsSync(path)
         ? `the index ${path} was replaced by another file while it was open; that one is used now`
-        : `the index ${path} was deleted while it was open; it is made anew from the notes`,
+        : `the index ${path} was deleted while it was open; it is rebuilt from the notes`,
     );
   }
 

@@ -61,7 +61,7 @@ describe("a store that is opened again", () => {
     expect(twice.opened()).toBe(2);
   });
 
-  test("a disk that damages what is written to it is not fought for ever, and other failures are told as they are", async () => {
+  test("a disk that damages what is written to it is not retried for ever, and other failures are reported unchanged", async () => {
     const damaged = failing(sqliteError("SQLITE_CORRUPT"), 100);
     const store = await openReopeningStore(damaged.options, noCompanion, damaged.openOnce);
     for (let call = 0; call < 10; call++) await expect(store.call("spaces", [])).rejects.toThrow("it failed");

@@ -27,7 +27,7 @@ export function filePart(db: Database.Database, path: string | undefined): Index
   return {
     name: "database",
     look() {
-      if (path !== undefined && isSpoilt(path, { anew: true }))
+      if (path !== undefined && isSpoilt(path, { reread: true }))
         return { ok: false, message: "its content differs from what was written" };
       const faults = quickCheck(db).filter((line) => !isAboutWords(line));
       const pages = Number(db.pragma("page_count", { simple: true }));

@@ -1,4 +1,4 @@
-// A worker that does what it is told and not what it should.
+// A worker that misbehaves on command.
 import { writeFileSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 
