@@ -15,7 +15,6 @@ import {
   near,
   open,
   openWith,
-  pendingTexts,
   sha256,
   spaceOf,
   tempPath,
@@ -186,27 +185,6 @@ test("any process drops codes with their build, with any vector engine", async (
   expect(leftIn(path)).toMatchObject({ generations: 2, vectors: 1 });
   while (await without.tidy());
   expect(leftIn(path)).toEqual({ generations: 1, words: 1, vectors: 0, files: 1, chunks: 1 });
-});
-
-test("vectors are laid out while the build is made, so that the first search after it takes over finds them there", async () => {
-  const { path, store } = await openWith([fileOf("a.md", ["one", "two"])]);
-  await embedAll(store, space, { use: true });
-  const table = await store.startBuild("two");
-  await table.replaceFiles([fileOf("a.md", ["two", "three"]), fileOf("b.md", ["four"], "sessions")]);
-  expect(await pendingTexts(store, space)).toEqual(["four", "three"]);
-  expect(count(path, "chunks_codes_2_places")).toBe(1);
-  await embedAll(store, space);
-  expect([count(path, "chunks_codes_1_places"), count(path, "chunks_codes_2_places")]).toEqual([2, 3]);
-  await table.removeFiles([{ path: "b.md", source: "sessions" }]);
-  expect(count(path, "chunks_codes_2_places")).toBe(2);
-  await store.finishBuild();
-  const laidOut = valueIn(path, "SELECT value FROM meta WHERE key = 'vector_space:2'");
-  expect(laidOut).toBe("1");
-  expect(await near(store, space, "three", 1)).toEqual(["three"]);
-  expect((await near(store, space, "three")).toSorted()).toEqual(["three", "two"]);
-  // Kept in step after it, too.
-  await store.replaceFiles([fileOf("c.md", ["one"])]);
-  expect(await near(store, space, "one", 1)).toEqual(["one"]);
 });
 
 test("vectors of both builds are kept, those of the old one leave when it is gone", async () => {

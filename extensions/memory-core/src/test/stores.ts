@@ -228,10 +228,10 @@ export function noteOf(name: string, version = 0): IndexedFile {
   );
 }
 
-export const notes: readonly IndexedFile[] = Array.from({ length: 36 }, (_, index) => noteOf(`note${index}`));
+export const editedNotes: readonly IndexedFile[] = Array.from({ length: 36 }, (_, index) => noteOf(`note${index}`));
 
 export async function fill(store: NoteIndex): Promise<void> {
-  await store.replaceFiles(notes);
+  await store.replaceFiles(editedNotes);
   await embedAll(store, editedSpace, { use: true });
 }
 

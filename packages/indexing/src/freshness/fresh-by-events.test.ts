@@ -4,9 +4,7 @@ import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
-import { eventually } from "@memslot/test-tools/wait";
 import type { RootWatch, WatchNews } from "./watch-roots.ts";
-import type { WatchRoot } from "./watch-scope.ts";
 import { type FreshIndex, openFreshIndex } from "./test/fresh-index.ts";
 import { walkAtRandom } from "./test/random-walk.ts";
 import type { FolderNote } from "./folder-watches.ts";
@@ -190,22 +188,6 @@ describe.runIf(isLinux)("all files are looked at", () => {
     await freshen();
     expect(await held()).toEqual({ "memory/a.md": "b" });
     expect(whySwept()).toBe("the watcher has ended");
-  });
-
-  test("when another watcher has begun: what the one before had watched is not believed", async () => {
-    const workspace = folderWith({ "memory/a.md": "a", "memory/deep/b.md": "b" });
-    const roots: WatchRoot[] = [{ path: path.join(workspace, "memory"), kind: "folder" }];
-    const fresh = await openFreshIndex({ workspace, stateDir: folderWith(), watch: { roots: () => roots } });
-    open.push(fresh);
-    for (let search = 0; search < 3; search++) await fresh.freshen();
-    roots.push({ path: path.join(workspace, "more"), kind: "folder" });
-    fresh.watch.refresh();
-    writeFileSync(path.join(workspace, "memory/deep/b.md"), "changed");
-    await eventually(() => fresh.watch.state().mode !== "off", "it is on again");
-    await fresh.freshen();
-    expect(await fresh.held()).toEqual({ "memory/a.md": "a", "memory/deep/b.md": "changed" });
-    for (let search = 0; search < 3; search++) await fresh.freshen();
-    expect(fresh.whySwept()).toBeUndefined();
   });
 
   test("by a requested sync", async () => {

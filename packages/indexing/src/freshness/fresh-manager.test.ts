@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryPluginContext, MemorySearchManager, MemorySearchSettings } from "@memslot/core";
@@ -87,15 +87,6 @@ describe.runIf(process.platform === "linux")("a memory that is watched", () => {
     expect(await memory.paths("okapi")).toEqual(["sessions/one.jsonl"]);
     rmSync(transcript);
     expect(await memory.paths("giraffe")).toEqual([]);
-  });
-
-  test("leaves no sentinel behind when it is closed", async () => {
-    const memory = await opened(folderWith({ "memory/a.md": "zebra" }));
-    await settle(memory);
-    const sentinels = path.join(memory.stateDir, "watch");
-    expect(readdirSync(sentinels)).toHaveLength(1);
-    await memory.manager.close?.();
-    expect(readdirSync(sentinels)).toEqual([]);
   });
 });
 

@@ -153,24 +153,22 @@ describe("a run follows", () => {
   });
 });
 
-describe("no run follows", () => {
-  test("what is no note, and what lies in folders of tools", async () => {
-    const workspace = folderWith(tables.quietFolder);
-    const watch = await watching(workspace);
-    const before = watch.changes();
-    let isTold = false;
-    const own = watchFolder(workspace, (_, name) => (isTold ||= name === "last"));
-    writeFiles(workspace, tables.quietWrites);
-    rmSync(path.join(workspace, "memory/.a.md.swp"));
-    renameSync(path.join(workspace, "memory/.git"), path.join(workspace, "memory/.hg"));
-    writeFileSync(path.join(workspace, "last"), "");
-    await eventually(() => isTold, "the last event");
-    own.close();
-    expect(watch.changes()).toBe(before);
-    expect(watch.runs).toEqual([]);
-    writeFileSync(path.join(workspace, "memory/a.md"), "changed");
-    await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
-  });
+test("no run follows what is no note, and what lies in folders of tools", async () => {
+  const workspace = folderWith(tables.quietFolder);
+  const watch = await watching(workspace);
+  const before = watch.changes();
+  let isTold = false;
+  const own = watchFolder(workspace, (_, name) => (isTold ||= name === "last"));
+  writeFiles(workspace, tables.quietWrites);
+  rmSync(path.join(workspace, "memory/.a.md.swp"));
+  renameSync(path.join(workspace, "memory/.git"), path.join(workspace, "memory/.hg"));
+  writeFileSync(path.join(workspace, "last"), "");
+  await eventually(() => isTold, "the last event");
+  own.close();
+  expect(watch.changes()).toBe(before);
+  expect(watch.runs).toEqual([]);
+  writeFileSync(path.join(workspace, "memory/a.md"), "changed");
+  await expect.poll(watch.seen, patience).toEqual(notesOf(workspace));
 });
 
 test("many files at once, as a checkout writes them, lead to few runs", async () => {

@@ -97,16 +97,6 @@ describe("when the system allows no more watches", () => {
     // Those of the test before may have been closed meanwhile.
     expect(watchDescriptors()).toBeLessThanOrEqual(before);
   });
-
-  test("later, for a new folder, the same happens", async () => {
-    const workspace = folderWith({ "memory/a.md": "a" });
-    const { thread } = failingSystem({ code: "ENOSPC", after: 2 });
-    const { watch, lines } = watching(workspace, { thread });
-    await eventually(() => watch.state().mode === "folders", "it is on");
-    writeFiles(workspace, { "memory/new/b.md": "b" });
-    await eventually(() => watch.state().mode === "off", "it is off");
-    expect(lines).toHaveLength(1);
-  });
 });
 
 describe("when a link has become a folder while it was looked at", () => {

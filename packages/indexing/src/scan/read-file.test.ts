@@ -41,19 +41,17 @@ test.each(tables.windows as [string, string, { from?: number; lines?: number }, 
   },
 );
 
-describe("the budget", () => {
-  test("fits a file of exactly that length without a notice", async () => {
-    const text = `${"x".repeat(5999)}\n${"y".repeat(6000)}`;
-    const workspace = folderWith({ "memory/a.md": text, "memory/b.md": `${text}z` });
-    expect(await read(workspace, "memory/a.md")).toEqual({
-      status: "ok",
-      path: "memory/a.md",
-      text,
-      from: 1,
-      lines: 2,
-    });
-    expect(await read(workspace, "memory/b.md")).toMatchObject({ lines: 1, nextFrom: 2, truncated: true });
+test("the budget fits a file of exactly that length without a notice", async () => {
+  const text = `${"x".repeat(5999)}\n${"y".repeat(6000)}`;
+  const workspace = folderWith({ "memory/a.md": text, "memory/b.md": `${text}z` });
+  expect(await read(workspace, "memory/a.md")).toEqual({
+    status: "ok",
+    path: "memory/a.md",
+    text,
+    from: 1,
+    lines: 2,
   });
+  expect(await read(workspace, "memory/b.md")).toMatchObject({ lines: 1, nextFrom: 2, truncated: true });
 });
 
 describe("what can be read", () => {

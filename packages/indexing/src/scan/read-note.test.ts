@@ -18,7 +18,6 @@ import { recordedState, stampOf, maxFileBytes } from "./file-state.ts";
 import { noteTasks } from "./note-tasks.ts";
 import { notesHold, readChunks, recipeOf } from "./read-note.ts";
 import { type FileContent, readSettled } from "./open-file.ts";
-import { redactionVersion } from "../secrets/redact-secrets.ts";
 import type { ScannedFile } from "./scan.ts";
 import { never } from "../../test/support/context.ts";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
@@ -152,27 +151,17 @@ test.each([60_000, 800_000])("a picture of %i bytes in a file is no words and no
   expect(await notesHold(file.absolutePath, [...found, ...other], never)).toEqual([true, true, false, false]);
 });
 
-describe("a file that is known", () => {
-  test("with another content, or cut by another recipe, is done again", async () => {
-    const file = prepared("text");
-    const record = (await read(file))?.record;
-    expect((await read(file, record, { tokens: 200, overlap: 0 }))?.changed).toBeDefined();
-    writeFileSync(file.absolutePath, "more text");
-    expect((await read(file, record))?.changed).toMatchObject({ size: 9, chunks: [{ text: "more text" }] });
-  });
-
-  test("saved a moment ago is compared by content the next time too", async () => {
-    const folder = folderWith({ "memory/a.md": "text" });
-    const file = path.join(folder, "memory/a.md");
-    const now = vi.spyOn(Date, "now").mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 5);
-    const first = await read(scanned(folder, "memory/a.md"));
-    expect(first?.changed?.chunks).toHaveLength(1);
-    expect(recordedState(first?.record ?? expect.fail()).stamp).toBeUndefined();
-    now.mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 500);
-    const second = await read(scanned(folder, "memory/a.md"), first?.record);
-    expect(second?.changed).toBeUndefined();
-    expect(recordedState(second?.record ?? expect.fail()).stamp).toBe(stampOf(lstatSync(file, { bigint: true })));
-  });
+test("a file that is known saved a moment ago is compared by content the next time too", async () => {
+  const folder = folderWith({ "memory/a.md": "text" });
+  const file = path.join(folder, "memory/a.md");
+  const now = vi.spyOn(Date, "now").mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 5);
+  const first = await read(scanned(folder, "memory/a.md"));
+  expect(first?.changed?.chunks).toHaveLength(1);
+  expect(recordedState(first?.record ?? expect.fail()).stamp).toBeUndefined();
+  now.mockReturnValue(Math.floor(lstatSync(file).ctimeMs) + 500);
+  const second = await read(scanned(folder, "memory/a.md"), first?.record);
+  expect(second?.changed).toBeUndefined();
+  expect(recordedState(second?.record ?? expect.fail()).stamp).toBe(stampOf(lstatSync(file, { bigint: true })));
 });
 
 describe("secrets in a file", () => {
@@ -194,14 +183,6 @@ describe("secrets in a file", () => {
     for (const chunk of chunks)
       for (const [index, text] of chunk.text.split("\n").entries())
         expect(text.split(/[:[]/)[0]).toBe(beginning(lines[chunk.startLine - 1 + index]));
-  });
-
-  test("are taken out of an index that was made without", async () => {
-    const file = prepared(content);
-    const record = (await read(file))?.record;
-    const older = record?.recipe.replace(` redaction${redactionVersion}`, "") ?? "";
-    expect(older).not.toBe(record?.recipe);
-    expect((await read(file, record && { ...record, recipe: older }))?.changed).toBeDefined();
   });
 });
 
@@ -230,16 +211,6 @@ describe("a file that is not what it was", () => {
     const file = prepared("text");
     truncateSync(file.absolutePath, maxFileBytes + 1);
     await expect(read(file)).rejects.toThrow("has grown to more than 16 MiB");
-  });
-
-  test("an abort ends the work on a large file", async () => {
-    const file = prepared("some words of a large file\n".repeat(9000));
-    const controller = new AbortController();
-    const nextTurn = timers.setImmediate;
-    const abortThen: typeof nextTurn = (...call) => (controller.abort(), nextTurn(...call));
-    stubBuiltin(timers, { setImmediate: abortThen });
-    const reading = readChunks(file, "memory", undefined, chunking, controller.signal);
-    await expect(reading).rejects.toMatchObject({ name: "AbortError" });
   });
 
   test("an abort ends the wait for one that a thread works on, and the next is read by another thread", async () => {
@@ -289,77 +260,73 @@ describe("a file that changes", () => {
     return await readSettled(file, knownSize, never);
   }
 
-  describe("a file that is written while it is read", () => {
-    test("is read again, and what is given is its last state", async () => {
-      const file = fileWith("one");
-      duringReading((reading) => {
-        if (reading === 1) writeFileSync(file, "the second state");
-      });
-      const state = await read(file);
-      expect(String(state?.bytes)).toBe("the second state");
-      expect(state?.settled).toBe(true);
-    });
-
-    test("is given as unsettled when it does not come to rest", async () => {
-      const file = fileWith("0");
-      duringReading((reading) => appendFileSync(file, String(reading)));
-      const state = await read(file);
-      expect(state?.settled).toBe(false);
-      expect(String(state?.bytes)).toBe("012");
-    });
-
-    test("by a save of the same length is noticed by its time", async () => {
-      const file = fileWith("one");
-      utimesSync(file, 1, 1);
-      duringReading((reading) => {
-        if (reading === 1) writeFileSync(file, "two");
-      });
-      expect(String((await read(file))?.bytes)).toBe("two");
-    });
-
-    test("with the time set back is noticed by its length", async () => {
-      const file = fileWith("one");
-      utimesSync(file, 1, 1);
-      duringReading((reading) => {
+  /** What happens to a file during a reading; `settled: false` if it does not come to rest. */
+  type Change = (file: string, reading: number) => void;
+  const longPast = (file: string): void => utimesSync(file, 1, 1);
+  test.each<[what: string, before: string, change: Change, expected: { text?: string; settled?: boolean }]>([
+    [
+      "is read again, and what is given is its last state",
+      "one",
+      (file, reading) => reading === 1 && writeFileSync(file, "the second state"),
+      { text: "the second state", settled: true },
+    ],
+    [
+      "is given as unsettled when it does not come to rest",
+      "0",
+      (file, reading) => appendFileSync(file, String(reading)),
+      { text: "012", settled: false },
+    ],
+    [
+      "by a save of the same length is noticed by its time",
+      "one",
+      (file, reading) => reading === 1 && writeFileSync(file, "two"),
+      { text: "two" },
+    ],
+    [
+      "with the time set back is noticed by its length",
+      "one",
+      (file, reading) => {
         if (reading > 1) return;
         appendFileSync(file, " and two");
-        utimesSync(file, 1, 1);
-      });
-      expect(String((await read(file))?.bytes)).toBe("one and two");
-    });
+        longPast(file);
+      },
+      { text: "one and two" },
+    ],
+    ["and is gone, is gone", "text", (file) => rmSync(file), {}],
+  ])("a file that is written while it is read %s", async (_, before, change, expected) => {
+    const file = fileWith(before);
+    longPast(file);
+    duringReading((reading) => change(file, reading));
+    const state = await read(file);
+    expect({ text: state && String(state.bytes), settled: state?.settled }).toMatchObject(expected);
+    if (expected.text === undefined) expect(state).toBeUndefined();
+  });
 
-    test("and does not come to rest is compared again in the next sync", async () => {
-      const file = fileWith("text ");
-      // Long ago, so that nothing but the reading tells that it is not settled.
-      duringReading((reading) => {
-        appendFileSync(file, String(reading));
-        utimesSync(file, reading, reading);
-      });
-      const scanned = { path: "a.md", absolutePath: file, mtimeMs: 0, size: 5 };
-      const reading = await readChunks(scanned, "memory", undefined, { tokens: 400, overlap: 80 }, never);
-      expect(reading?.changed).toMatchObject({ mtimeMs: -1, chunks: [{ text: "text 12" }] });
+  test("a file that is written and does not come to rest is compared again in the next sync", async () => {
+    const file = fileWith("text ");
+    // Long ago, so that nothing but the reading tells that it is not settled.
+    duringReading((reading) => {
+      appendFileSync(file, String(reading));
+      utimesSync(file, reading, reading);
     });
+    const scanned = { path: "a.md", absolutePath: file, mtimeMs: 0, size: 5 };
+    const reading = await readChunks(scanned, "memory", undefined, { tokens: 400, overlap: 80 }, never);
+    expect(reading?.changed).toMatchObject({ mtimeMs: -1, chunks: [{ text: "text 12" }] });
+  });
 
-    test("and becomes shorter ends where it ends", async () => {
-      const file = fileWith("a long text");
-      let cuts = 0;
-      openingBy(async (real, call) => {
-        const handle = await real(...call);
-        const read = handle.read.bind(handle) as (...given: unknown[]) => Promise<{ bytesRead: number }>;
-        handle.read = (async (...given: unknown[]) => {
-          if (cuts++ === 0) truncateSync(file, 3);
-          return await read(...given);
-        }) as typeof handle.read;
-        return handle;
-      });
-      expect(String((await read(file))?.bytes)).toBe("a l");
+  test("a file that is read and becomes shorter ends where it ends", async () => {
+    const file = fileWith("a long text");
+    let cuts = 0;
+    openingBy(async (real, call) => {
+      const handle = await real(...call);
+      const read = handle.read.bind(handle) as (...given: unknown[]) => Promise<{ bytesRead: number }>;
+      handle.read = (async (...given: unknown[]) => {
+        if (cuts++ === 0) truncateSync(file, 3);
+        return await read(...given);
+      }) as typeof handle.read;
+      return handle;
     });
-
-    test("and is gone, is gone", async () => {
-      const file = fileWith("text");
-      duringReading(() => rmSync(file));
-      expect(await read(file)).toBeUndefined();
-    });
+    expect(String((await read(file))?.bytes)).toBe("a l");
   });
 
   describe("a file that was truncated a moment ago", () => {

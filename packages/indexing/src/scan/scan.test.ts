@@ -1,19 +1,9 @@
 import { execFileSync } from "node:child_process";
-import {
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type Files, tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { KnownFiles, isSameFile, maxFileBytes } from "./file-state.ts";
 import { scanMemory, type ScanResult } from "./scan.ts";
 import type { Workspace } from "./memory-roots.ts";
@@ -161,14 +151,6 @@ describe("a scan", () => {
     expect(unknown).toEqual(["notes.txt/below", "notes.txt/below/"]);
   });
 
-  test("prefers MEMORY.md to memory.md, and reports it", async () => {
-    const workspace = folderWith({ "MEMORY.md": "upper", "memory.md": "lower" });
-    const result = await scan(workspace);
-    expect(paths(result)).toEqual(["MEMORY.md"]);
-    // On a file system that ignores case both names are one file, and there is nothing to report.
-    expect(places(result)["memory.md"]).toBe(readdirSync(workspace).length === 2 ? "MEMORY.md is used" : undefined);
-  });
-
   test.runIf(process.platform === "linux")("reports files and folders whose names are no UTF-8", async () => {
     const workspace = folderWith({ "memory/a.md": "a" });
     const named = (...parts: (string | number[])[]): Buffer =>
@@ -219,48 +201,29 @@ describe("a scan", () => {
     expect((error as Error).message).toContain(workspace);
     expect((error as Error).message).toContain("memslot init");
   });
-
-  test("lets the event loop go on while many files are listed", async () => {
-    const workspace = folderWith(
-      Object.fromEntries(Array.from({ length: 400 }, (_, index) => [`memory/${index}.md`, "x"])),
-    );
-    // Each look at the clock is a millisecond, however fast the machine is.
-    let time = 0;
-    vi.spyOn(performance, "now").mockImplementation(() => time++);
-    onTestFinished(() => void vi.restoreAllMocks());
-    let turns = 0;
-    const tick = (): void => void (turns++, (immediate = setImmediate(tick)));
-    let immediate = setImmediate(tick);
-    const result = await scan(workspace);
-    clearImmediate(immediate);
-    expect(result.files).toHaveLength(400);
-    expect(turns).toBeGreaterThan(40);
-  });
 });
 
-describe("the same file", () => {
-  test("is found under two names, also where a disk gives two files one number", () => {
-    const folder = folderWith({ "a.md": "same", "b.md": "same" });
-    const [a, b, c, none] = ["a.md", "b.md", "c.md", "none.md"].map((name) => path.join(folder, name)) as [
-      string,
-      string,
-      string,
-      string,
-    ];
-    linkSync(a, c);
-    const pairs: [string, string][] = [
-      [a, c],
-      [a, b],
-      [a, none],
-      [none, none],
-    ];
-    expect(pairs.map(([one, other]) => isSameFile(one, other))).toEqual([true, false, false, false]);
-    // As FAT on macOS numbers empty files, or a number of Windows that a JavaScript number cannot hold.
-    const known = new KnownFiles<{ absolutePath: string }>();
-    const stats = lstatSync(a, { bigint: true });
-    const added = [a, b, c].map((absolutePath) => known.add({ absolutePath }, stats));
-    expect(added).toEqual([undefined, undefined, { absolutePath: a }]);
-  });
+test("the same file is found under two names, also where a disk gives two files one number", () => {
+  const folder = folderWith({ "a.md": "same", "b.md": "same" });
+  const [a, b, c, none] = ["a.md", "b.md", "c.md", "none.md"].map((name) => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  linkSync(a, c);
+  const pairs: [string, string][] = [
+    [a, c],
+    [a, b],
+    [a, none],
+    [none, none],
+  ];
+  expect(pairs.map(([one, other]) => isSameFile(one, other))).toEqual([true, false, false, false]);
+  // As FAT on macOS numbers empty files, or a number of Windows that a JavaScript number cannot hold.
+  const known = new KnownFiles<{ absolutePath: string }>();
+  const stats = lstatSync(a, { bigint: true });
+  const added = [a, b, c].map((absolutePath) => known.add({ absolutePath }, stats));
+  expect(added).toEqual([undefined, undefined, { absolutePath: a }]);
 });
 
 describe("the transcripts of an agent", () => {

@@ -78,18 +78,6 @@ describe("a rebuild", () => {
     expect(store.next).toBeUndefined();
   });
 
-  test("of another recipe is made without being asked for, and is there afterwards", async () => {
-    const { store, source } = await lab();
-    await (await lab({ store, source })).index.sync(syncParams());
-    source.recipe = "r2";
-    const { index } = await lab({ store, source });
-    expect(await index.sync(syncParams())).toMatchObject({ added: 0, changed: 2, unchanged: 0 });
-    expect((await store.listFiles()).map(({ recipe }) => recipe)).toEqual(["r2", "r2"]);
-    store.calls.length = 0;
-    expect(await index.sync(syncParams())).toMatchObject({ unchanged: 2 });
-    expect(work(store)).toEqual([]);
-  });
-
   test("happens once for each of two recipes that share an index, however often notes change", async () => {
     const noted = new Map<string, string | undefined>();
     const { store, source: one } = await lab();
@@ -226,14 +214,6 @@ describe("a rebuild", () => {
     expect((await index.sync(syncParams())).pendingVectors).toBeUndefined();
     expect(store.next).toBeUndefined();
     expect(index.facts().waitingFor).toBeUndefined();
-  });
-
-  test("in a store without builds replaces one file after the other", async () => {
-    const { startBuild: _, ...store } = createFakeStore();
-    const source = createFakeSource({ "a.md": "alpha" });
-    const index = await createIndexSync({ store, sources: [source], onSearch: true, vectors: undefined, names });
-    await index.sync(syncParams());
-    expect(await index.sync(syncParams({ force: true }))).toMatchObject({ changed: 1, unchanged: 0 });
   });
 });
 

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { checkIndex } from "./check-index.ts";
 import { Embedder } from "../embedding/embedder.ts";
 import { createNotesSource } from "../scan/read-note.ts";
-import { createNoteDays } from "./stored-files.ts";
 import { isAsStored, syncFiles } from "./sync.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";
@@ -11,11 +10,15 @@ import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import type { SyncProgress, SyncRecord } from "@memslot/core";
 import { SyncHistory, withWriteRight } from "./index-record.ts";
 import { createProgressTeller } from "./long-work.ts";
-import { isoDate } from "../text/times/calendar.ts";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord, IndexedFile } from "../index-records.ts";
 import type { IndexLeases } from "../ledger/ledger.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import type { IndexedSource, StoredFiles } from "../indexed-source.ts";
+import { rm } from "node:fs/promises";
+import { randomFrom } from "@memslot/test-tools/random";
+import type { NoteIndex } from "../note-index.ts";
+import { fileOf, open, tempPath } from "../ledger/test/ledgers.ts";
+import { StoredListing } from "./stored-files.ts";
 
 const settings = settingsWith();
 
@@ -210,35 +213,6 @@ describe("progress for others", () => {
   });
 });
 
-describe("the days of notes", () => {
-  function filesOf(sources: Record<string, readonly string[]>): StoredFiles {
-    return new Map(
-      Object.entries(sources).map(([source, paths]) => [
-        source,
-        new Map(paths.map((path) => [path, { path, source, hash: "", mtimeMs: 0, size: 0, recipe: "" }])),
-      ]),
-    );
-  }
-
-  const files = filesOf({
-    memory: ["memory/2026-03-05.md", "memory/2026-03-05-trip.md", "private/2025-03-05.md", "MEMORY.md", "2024-W10.md"],
-    sessions: ["sessions/2023-01-01.jsonl"],
-  });
-
-  test("the days of notes are those of their names, once, in order, and of the sources that are asked", () => {
-    const days = createNoteDays();
-    const inMemory = [{ source: "memory", scope: undefined }];
-    expect(days(files, inMemory).map(isoDate)).toEqual(["2024-03-04", "2025-03-05", "2026-03-05"]);
-    expect(days(filesOf({ memory: ["2020-01-01.md"] }), inMemory).map(isoDate)).toEqual(["2020-01-01"]);
-    expect(days(files, [])).toEqual([]);
-  });
-
-  test("what may not be seen says nothing of when it was", () => {
-    const scope = { within: [""], without: ["private/"] };
-    expect(createNoteDays()(files, [{ source: "memory", scope }]).map(isoDate)).toEqual(["2024-03-04", "2026-03-05"]);
-  });
-});
-
 describe("a file as it is stored", () => {
   const stored: FileRecord = { path: "a.md", source: "memory", hash: "h", mtimeMs: 7, size: 3, recipe: "r" };
   const found: ScannedFile = { path: "a.md", absolutePath: "/a.md", mtimeMs: 7, size: 3 };
@@ -250,4 +224,91 @@ describe("a file as it is stored", () => {
     expect(isAsStored({ ...found, size: 4 }, stored, source)).toBe(false);
     expect(isAsStored({ ...found, mtimeMs: 8 }, stored, source)).toBe(false);
   });
+});
+
+function listingOf(index: Pick<NoteIndex, "listFiles" | "revision">) {
+  let lists = 0;
+  const listFiles = async (): Promise<FileRecord[]> => {
+    lists++;
+    return await index.listFiles();
+  };
+  return {
+    listing: new StoredListing({ listFiles, revision: () => index.revision?.() ?? Promise.reject() }),
+    lists: () => lists,
+  };
+}
+
+function plain(files: StoredFiles): FileRecord[] {
+  return inOrder([...files.values()].flatMap((own) => [...own.values()]));
+}
+
+function inOrder(files: readonly FileRecord[]): FileRecord[] {
+  return files.map((file) => ({ ...file, cursor: file.cursor })).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Like scanned notes: fractional times, with and without state. */
+function noteOf(path: string, version: number): IndexedFile {
+  const file = fileOf(path, [`${path} ${version}`]);
+  return {
+    ...file,
+    mtimeMs: 1.7e12 + version + 0.123456,
+    size: version,
+    cursor: version % 3 === 0 ? undefined : `state ${version}`,
+  };
+}
+
+test("what we write ourselves is listed without reading all files, and what others write by reading them once", async () => {
+  const path = tempPath();
+  const [own, other] = [await open(path), await open(path)];
+  const { listing, lists } = listingOf(own);
+  const table = listing.follow(own);
+  const { pick, chance, below } = randomFrom(7);
+  const names = Array.from({ length: 12 }, (_, number) => `memory/${number}.md`);
+  await listing.files();
+  let othersWrote = 0;
+  let isOthers = false;
+  for (let step = 1; step <= 200; step++) {
+    const isOther = chance(0.15);
+    const writer = isOther ? other : table;
+    const chosen = [...new Set([pick(names), pick(names)])];
+    const kind = below(4);
+    const before = plain(await new StoredListing(own).files());
+    if (kind < 2) await writer.replaceFiles(chosen.map((name) => noteOf(name, step)));
+    else if (kind === 2) await writer.removeFiles(chosen.map((name) => ({ path: name, source: "memory" })));
+    else {
+      const touched = chosen.map((name) => noteOf(name, step)).map(({ chunks: _chunks, ...file }) => file);
+      await writer.touchFiles(touched);
+    }
+    isOthers ||= isOther;
+    if (chance(0.4)) continue;
+    if (isOthers) othersWrote++;
+    isOthers = false;
+    const now = inOrder(await own.listFiles());
+    expect(plain(await listing.files()), `step ${step}, after ${before.length} files`).toEqual(now);
+    expect(lists()).toBe(1 + othersWrote);
+    expect(await listing.isCurrent()).toBe(true);
+  }
+  expect(othersWrote).toBeGreaterThan(8);
+});
+
+test("a list in use stays as it was when more is written", async () => {
+  const own = await open(tempPath());
+  const { listing } = listingOf(own);
+  await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);
+  const before = await listing.files();
+  await listing.follow(own).replaceFiles([noteOf("b.md", 1)]);
+  expect(plain(await listing.files()).map(({ path }) => path)).toEqual(["a.md", "b.md"]);
+  expect(plain(before).map(({ path }) => path)).toEqual(["a.md"]);
+});
+
+test("a file of the index that is recreated has not the numbers of the one before", async () => {
+  const path = tempPath();
+  const own = await open(path);
+  const { listing } = listingOf(own);
+  await listing.follow(own).replaceFiles([noteOf("a.md", 1)]);
+  await listing.files();
+
+  for (const end of ["", "-wal", "-shm"]) await rm(path + end, { force: true });
+  await listing.follow(own).replaceFiles([noteOf("b.md", 2)]);
+  expect(plain(await listing.files()).map((file) => file.path)).toEqual(["b.md"]);
 });

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
+import { walkAtRandom } from "./test/random-walk.ts";
 
 describe.runIf(process.platform === "linux")("in a process with few open files", () => {
   const script = path.join(import.meta.dirname, "test/watch-process.ts");
@@ -64,3 +65,15 @@ test("a program that was given as text can watch", () => {
   const mode = execFileSync(process.execPath, options, { encoding: "utf8", timeout: 60_000 });
   expect(mode).toMatch(/^(?:folders|recursive)$/);
 });
+
+const [walks, stepsOfEach] = [10, 2000];
+
+test.runIf(process.platform === "linux").each(Array.from({ length: walks }, (_, walk) => 100 + walk))(
+  "in 20,000 changes and searches no stale answer is called fresh, and each walk ends as a sweep finds it (walk %i)",
+  async (seed) => {
+    const walked = await walkAtRandom({ place: folderWith(), seed, steps: stepsOfEach });
+    expect(walked).toMatchObject({ stale: undefined, sweepAgrees: true });
+    expect(walked.told).toBeGreaterThan(walked.searches / 2);
+  },
+  600_000,
+);
