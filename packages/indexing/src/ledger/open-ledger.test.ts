@@ -30,21 +30,6 @@ test("what is owed, noted and built outlives a process that is killed", async ()
   expect(await ledger.currentBuild()).toBeUndefined();
 });
 
-test("notes are those of the store, and can be forgotten", async () => {
-  const path = tempPath();
-  const [one, two] = [await open(path), await open(path, { store: "two" })];
-  await one.note("seen", "1");
-  expect([await one.noted("seen"), await two.noted("seen"), await one.noted("other")]).toEqual([
-    "1",
-    undefined,
-    undefined,
-  ]);
-  await one.note("seen", "2");
-  expect(await one.noted("seen")).toBe("2");
-  await one.note("seen", undefined);
-  expect(await one.noted("seen")).toBeUndefined();
-});
-
 test("a damaged ledger is set aside, keeps its vectors, and owes them when the store wants them again", async () => {
   const path = tempPath();
   const first = await open(path);
@@ -107,46 +92,6 @@ describe("two stores in one file", () => {
   }
 
   const names = (store: OpenedStore): string[] => store.listFiles().map(({ path }) => path);
-
-  test("two stores in one file have files of their own, with the same paths too", async () => {
-    const { one, two } = await bothIn(tempPath());
-    one.replaceFiles([fileOf("a.md", ["first"]), fileOf("b.md", ["only one"])]);
-    expect(names(two)).toEqual([]);
-    const before = one.revision();
-    two.replaceFiles([fileOf("a.md", ["second", "third"])]);
-    two.removeFiles([{ path: "b.md", source: "memory" }]);
-    expect([names(one), names(two)]).toEqual([["a.md", "b.md"], ["a.md"]]);
-    expect([one.stats(), two.stats()]).toMatchObject(data.twoStats);
-    expect([one.sample(9), two.sample(9)].map((rows) => rows.map(({ text }) => text).toSorted())).toEqual(
-      data.twoSamples,
-    );
-    expect(one.revision(), "what the other one writes changes nothing here").toBe(before);
-  });
-
-  test("vectors are for all of them, and only what a store lacks is pending in it", async () => {
-    const { one, two } = await bothIn(tempPath());
-    one.replaceFiles([fileOf("a.md", ["shared", "of one"])]);
-    two.replaceFiles([fileOf("z.md", ["shared", "of two"])]);
-    embed(one, space, "shared", "of one");
-    expect(two.pendingVectors(space, 9).map(({ text }) => text)).toEqual(["of two"]);
-    expect(two.spaceStats(space)).toMatchObject({ embedded: 1, pending: 1 });
-    expect(one.spaceStats(space)).toMatchObject({ embedded: 2, pending: 0 });
-  });
-
-  test("a vector stays while a chunk of any store has its text", async () => {
-    const path = tempPath();
-    const { one, two } = await bothIn(path);
-    one.replaceFiles([fileOf("a.md", ["shared"])]);
-    two.replaceFiles([fileOf("z.md", ["shared"])]);
-    embed(one, space, "shared");
-    one.removeFiles([{ path: "a.md", source: "memory" }]);
-    one.close();
-    two.close();
-    const small = openHere(path, { store: "one", cacheMaxEntries: 0 });
-    small.putVectors(space, [{ hash: sha256("unused"), vector: vectorOf("x") }]);
-    while (await small.tidy());
-    expect(small.knownVectors(space, [sha256("shared"), sha256("unused")])).toEqual([sha256("shared")]);
-  });
 
   test("a rebuild of one leaves the other alone, with a build of its own of the same name", async () => {
     const path = tempPath();
