@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import type { OpenedStore } from "./database-store.ts";
 import { edit, openHere, tempPath } from "./test/ledgers.ts";
 import scripts from "./test/ledger-scripts.json" with { type: "json" };
-import { ScriptedLedger } from "./test/scripted-ledger.ts";
+import { verbsOf } from "./test/scripted-ledger.ts";
 
 type Step = [verb: string, ...given: unknown[]];
 type Expected = { is?: unknown; has?: object; fails?: string };
@@ -12,16 +13,19 @@ test.each((scripts as unknown as { promise: string; steps: Step[] }[]).map(({ pr
   async (_, steps) => {
     const path = tempPath();
     const texts = new Map<string, string>();
-    const runs = new Map<string, ScriptedLedger>();
+    const stores = new Map<string, { ledger: OpenedStore; verbs: ReturnType<typeof verbsOf> }>();
     let options = {};
-    const runOf = (store: string): ScriptedLedger => {
-      const run = runs.get(store) ?? new ScriptedLedger(openHere(path, { store, ...options }), texts);
-      runs.set(store, run);
-      return run;
+    const storeOf = (store: string): ReturnType<typeof verbsOf> => {
+      const known = stores.get(store);
+      if (known !== undefined) return known.verbs;
+      const ledger = openHere(path, { store, ...options });
+      const verbs = verbsOf(ledger, texts);
+      stores.set(store, { ledger, verbs });
+      return verbs;
     };
     const close = (): void => {
-      for (const { ledger } of runs.values()) ledger.close();
-      runs.clear();
+      for (const { ledger } of stores.values()) ledger.close();
+      stores.clear();
     };
     for (const [index, [named, ...given]] of (steps as Step[]).entries()) {
       const step = `step ${index + 1}: ${JSON.stringify([named, ...given])}`;
@@ -33,7 +37,7 @@ test.each((scripts as unknown as { promise: string; steps: Step[] }[]).map(({ pr
       const [verb = "", store = "one"] = named.split(".").toReversed();
       const last = given.at(-1) as Expected | undefined;
       const isExpected = typeof last === "object" && ["is", "has", "fails"].some((name) => name in last);
-      const call = runOf(store)[verb as "put"] as (...args: unknown[]) => unknown;
+      const call = storeOf(store)[verb] as (...args: unknown[]) => unknown;
       const work = async (): Promise<unknown> => await call(...(isExpected ? given.slice(0, -1) : given));
       if (isExpected && last.fails !== undefined) {
         await expect(work(), step).rejects.toThrow(new RegExp(last.fails, "u"));
