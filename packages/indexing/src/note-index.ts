@@ -1,9 +1,9 @@
 import type { CallOptions, CompactReport } from "@memslot/core";
 import type { KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
 import type { IndexedFile, IndexKeywordAnswer, IndexVectorAnswer } from "./index-records.ts";
-import type { ElsewhereCalls, FileTable, Ledger } from "./ledger/ledger.ts";
+import type { ExternalStoreCalls, FileTable, Ledger } from "./ledger/ledger.ts";
 
-type OnlyForStores = keyof ElsewhereCalls | "currentBuild" | "startBuild" | "compact";
+type OnlyForStores = keyof ExternalStoreCalls | "currentBuild" | "startBuild" | "compact";
 
 /** The index behind a manager: ledger and chunk search. Writes are atomic per file. */
 export interface NoteIndex extends Omit<Ledger, OnlyForStores> {

@@ -63,14 +63,7 @@ export type StoreHere = OpenedStore & {
 };
 
 /** The store on this thread, so that nothing happens between two calls. Closed when the test has ended. */
-export function openHere(...given: Parameters<typeof openInProcess>): StoreHere {
-  const store = openInProcess(...given);
-  afterwards(() => store.close());
-  return store;
-}
-
-/** The same for a process without tests. */
-export function openInProcess(
+export function openHere(
   path: string,
   {
     enabled = true,
@@ -81,7 +74,9 @@ export function openInProcess(
 ): StoreHere {
   const tables = createCompanion({ disableFts: false, vector: { enabled, ...vector } });
   const options = { path, store: "memory-core", cacheMaxEntries, busyTimeoutMs };
-  return openDatabaseStore(options, tables) as StoreHere;
+  const store = openDatabaseStore(options, tables) as StoreHere;
+  afterwards(() => store.close());
+  return store;
 }
 
 export function sha256(text: string): string {

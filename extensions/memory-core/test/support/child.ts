@@ -1,6 +1,5 @@
 // What tests do in a process of its own. Arguments: a command, the path of an index, and what the command takes.
 import { truncateSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { IndexedFile } from "@memslot/indexing";
 
 const [command = "", path = "", ...rest] = process.argv.slice(2);
@@ -26,14 +25,6 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
     db.exec("BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS held (a)");
     print("locked");
     setInterval(() => db.inTransaction, 1000);
-  },
-  /** Prints the shared libraries of the process and the modules that were required after the entry was imported. */
-  async "list-loaded"() {
-    process.on("worker", () => print("started a thread that loads better-sqlite3"));
-    await import("@memslot/memory-core");
-    const report = process.report.getReport() as unknown as { sharedObjects: string[] };
-    const required = Object.keys(createRequire(import.meta.url).cache);
-    print(`loaded\n${[...report.sharedObjects, ...required].join("\n")}`);
   },
   /** Writes to an index, prints what it finds, and comes to its end: `close` or `forget`. */
   async "open-and-end"() {
@@ -92,29 +83,6 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
     }
     await store.close();
     print("done");
-  },
-  /** Puts in, replaces and takes out chunks with vectors as fast as it can, without end: a seed. */
-  async "write-vectors"() {
-    const { fileOf, openInProcess, spaceOf, vectorOf } = await import("../../src/test/stores.ts");
-    const { randomFrom } = await import("./vectors.ts");
-    const random = randomFrom(Number(rest[0]));
-    const space = spaceOf("m", 16);
-    const store = openInProcess(path, { busyTimeoutMs: 30_000 });
-    store.useSpace(space);
-    print("open");
-    for (;;) {
-      const name = `${Math.floor(random() * 12)}.md`;
-      const source = random() < 0.5 ? "memory" : "sessions";
-      const texts = Array.from({ length: Math.floor(random() * 150) }, () => `word ${Math.floor(random() * 3000)}`);
-      if (random() < 0.85) store.replaceFiles([fileOf(name, texts, source)]);
-      else store.removeFiles([{ path: name, source }]);
-      store.putVectors(
-        space,
-        store.pendingVectors(space, 10_000).map(({ hash, text }) => ({ hash, vector: vectorOf(text, 16) })),
-      );
-      if (random() < 0.1) await store.tidy();
-      process.stdout.write(".");
-    }
   },
 };
 

@@ -1,11 +1,11 @@
 import { isOfOlderRules } from "../secrets/version.ts";
-import { type HashKey, forgetText } from "./cache.ts";
+import { type HashKey, forgetText } from "./vectors/vector-cache.ts";
 import type { Companion } from "./companion.ts";
 import { sqlOf } from "./sql.ts";
 import type { FileTables, FileTarget } from "./files.ts";
 import type { LedgerCalls } from "./ledger.ts";
 import { StoreFailure } from "./thread/remote.ts";
-import type { Vectors } from "./vectors.ts";
+import type { Vectors } from "./vectors/vectors.ts";
 import type { LedgerBase } from "./generations.ts";
 
 export interface Builds {

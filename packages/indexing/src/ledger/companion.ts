@@ -8,8 +8,8 @@ import type { ChangedChunks } from "./files.ts";
 import type { LedgerBase } from "./generations.ts";
 import type { Pieces } from "./thread/remote.ts";
 import type { IndexPart } from "./upkeep/index-parts.ts";
-import type { EmbeddedChunks } from "./spaces.ts";
-import type { HashKey } from "./cache.ts";
+import type { EmbeddedChunks } from "./vectors/spaces.ts";
+import type { HashKey } from "./vectors/vector-cache.ts";
 
 export interface KnownSpace {
   id: number;

@@ -13,7 +13,7 @@ import { Integrity } from "./integrity.ts";
 import { countAll, freePagesIfMany } from "./upkeep/space.ts";
 import { createTransactions, type Transactions } from "./sql.ts";
 import { createUpkeep } from "./upkeep/upkeep.ts";
-import { createVectors } from "./vectors.ts";
+import { createVectors } from "./vectors/vectors.ts";
 import { isAboutWordsOnly, isDamage, toStoreError } from "./file/store-errors.ts";
 
 /** Do not wait long for readers of other processes when closing. */
@@ -189,7 +189,7 @@ function callsOf(parts: Parts, store: string): LedgerCalls {
     reconcile(held, build) {
       vectors.shared.chunks();
       return transactions.write(() => {
-        return vectors.elsewhere.reconcile(build ?? generations.active().id, filesOf(build), held);
+        return vectors.storeVectors.reconcile(build ?? generations.active().id, filesOf(build), held);
       });
     },
     note: (name, value) =>

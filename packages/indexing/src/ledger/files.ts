@@ -3,7 +3,7 @@ import type { MemorySource } from "@memslot/core";
 import type { ChunkRow, FoundRow, FileRecord, IndexedFile, RevisionStep } from "../index-records.ts";
 import type { FileFilter, KeywordQuery, PathScope, ScoredChunk, FileKey } from "../chunk-store.ts";
 import { isOfOlderRules } from "../secrets/version.ts";
-import { toKey, type HashKey, forgetText } from "./cache.ts";
+import { toKey, type HashKey, forgetText } from "./vectors/vector-cache.ts";
 import type { LedgerBase } from "./generations.ts";
 import type { FileCalls } from "./ledger.ts";
 import { sqlOf } from "./sql.ts";

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import Database from "better-sqlite3";
 import { StampTrust, stateOf } from "../scan/file-state.ts";
-import { type HashKey, lengthOf, toVector } from "./cache.ts";
+import { type HashKey, lengthOf, toVector } from "./vectors/vector-cache.ts";
 import { sqlOf } from "./sql.ts";
 import { beginWrite } from "./sql.ts";
 import { metaKeys } from "./file/meta.ts";

@@ -19,5 +19,5 @@ export {
 export { type Generations, type LedgerBase, perGeneration } from "./generations.ts";
 export { type Pieces, reasonOf } from "./thread/remote.ts";
 export { type IndexPart, type Look } from "./upkeep/index-parts.ts";
-export type { EmbeddedChunks } from "./spaces.ts";
-export { checkVector, lengthOf, toVector } from "./cache.ts";
+export type { EmbeddedChunks } from "./vectors/spaces.ts";
+export { checkVector, lengthOf, toVector } from "./vectors/vector-cache.ts";

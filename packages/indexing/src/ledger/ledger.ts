@@ -129,7 +129,7 @@ export interface Reconciled {
   unknown: readonly StoredFile[];
 }
 
-export interface ElsewhereCalls {
+export interface ExternalStoreCalls {
   /** The active chunks that these rows name, in order, without unknown ones. */
   rowsOf(found: readonly ScoredChunk[]): FoundRow[];
   /** Requests the vectors of this space for the store: all present and later ones become pending. */
@@ -144,7 +144,7 @@ export interface ElsewhereCalls {
 }
 
 /** The calls of a ledger thread. `build`: a number from `startBuild`. */
-export interface LedgerCalls extends IndexCalls, ElsewhereCalls {
+export interface LedgerCalls extends IndexCalls, ExternalStoreCalls {
   listFiles(build?: number): FileRecord[];
   replaceFiles(files: readonly IndexedFile[], build?: number): RevisionStep | undefined;
   touchFiles(files: readonly FileRecord[], build?: number): RevisionStep | undefined;
@@ -161,7 +161,7 @@ export interface LedgerBuild extends FileTable {
 }
 
 /** Files, chunks, vectors and builds in one SQLite file per agent and workspace, in its own thread. */
-export interface Ledger extends Remote<IndexCalls & ElsewhereCalls>, FileTable {
+export interface Ledger extends Remote<IndexCalls & ExternalStoreCalls>, FileTable {
   /** Changes with every change of the active files. `fresh`: asks the database. */
   revision(how?: { fresh: boolean }): Promise<string>;
   /** Begins or resumes a build beside the active one; drops one of another name. Invisible until `finishBuild`. */

@@ -16,7 +16,7 @@ import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace, plac
 import { surrogateSafe } from "../text/token-weight.ts";
 
 /** Characters that one answer may have, the notice included. */
-export const maxReadLength = 12_000;
+const maxReadLength = 12_000;
 
 /** Reads a window of a file that a scan would include. Missing: `not_found`. */
 export async function readMemoryFile(params: ManagerReadParams, workspace: Workspace): Promise<MemoryReadResult> {

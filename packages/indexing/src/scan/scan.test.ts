@@ -248,15 +248,6 @@ describe("the transcripts of an agent", () => {
     expect(places(await transcripts(folderWith({ [sessions]: "" })))).toEqual({ sessions: "is not a folder" });
   });
 
-  test.each(["", ".", "..", "../other", "a/b", "a\\b", "a\0b", "x".repeat(65)])(
-    "are not looked for under the agent id %j",
-    (agentId) => {
-      const make = (): unknown => createSessionSource({ stateDir: folderWith(), agentId, settings: settingsWith() });
-      expect(make).toThrow(MemoryError);
-      expect(make).toThrow(/cannot name a folder/);
-    },
-  );
-
   test.skipIf(isWindows)("are no links, folders, named pipes and second names, which are reported", async () => {
     const stateDir = folderWith({ [`${sessions}/real.jsonl`]: "{}\n", "secret.jsonl": "{}\n" });
     const folder = path.join(stateDir, sessions);

@@ -1,4 +1,5 @@
 import type Database from "better-sqlite3";
+import type { FileKey } from "../../chunk-store.ts";
 import type { FileTables } from "../files.ts";
 import type { Generations } from "../generations.ts";
 import { isAboutWords, isSpoilt, quickCheck } from "../integrity.ts";
@@ -22,9 +23,46 @@ export interface IndexPart {
 const batchRows = 500;
 const namesShown = 3;
 
-/** Checks the pages of the file and, if recorded, its checksum. Reports of FTS5 belong to the words. */
-export function filePart(db: Database.Database, path: string | undefined): IndexPart {
-  return {
+const ofNoSpace = "WHERE space_id NOT IN (SELECT id FROM spaces)";
+const ofNoFile = "FROM chunks WHERE file_id NOT IN (SELECT id FROM files)";
+/** What belongs to nothing, and the rows of it. */
+const leftovers: readonly (readonly [what: string, ...rows: string[]])[] = [
+  ["chunks without a file", ofNoFile],
+  ["files of no generation", "FROM files WHERE generation NOT IN (SELECT id FROM generations)"],
+  ["refused texts of no space", `FROM quarantine ${ofNoSpace}`],
+  ["notes about vectors of no space", `FROM owed_vectors ${ofNoSpace}`, `FROM adopted_vectors ${ofNoSpace}`],
+];
+const entries = `FROM embedding_cache e LEFT JOIN vectors v ON v.id = e.vector_id LEFT JOIN spaces s ON s.id = e.space_id`;
+const isOdd = "s.id IS NULL OR length(v.embedding) <> 4 * s.dims";
+const ofNoText = "FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)";
+const wrongFiles = `
+  SELECT f.path, f.source, f.chunks AS expected, count(c.id) AS found
+  FROM files f LEFT JOIN chunks c ON c.file_id = f.id WHERE f.generation = ? GROUP BY f.id
+  HAVING found <> f.chunks OR coalesce(sum(octet_length(c.text)), 0) <> f.chunk_bytes`;
+
+/** The parts of an index in the order in which they are checked and repaired, with those of its companion. */
+export function indexParts(input: {
+  db: Database.Database;
+  generations: Generations;
+  transactions: Transactions;
+  filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
+  path: string | undefined;
+  companion: { parts: { first: readonly IndexPart[]; last: readonly IndexPart[] } };
+}): readonly IndexPart[] {
+  const { db, generations, transactions, filesOf, path } = input;
+  const sql = sqlOf(db);
+  const countOf = (rows: string): number => sql.value<number>(`SELECT count(*) ${rows}`) ?? 0;
+  const wrongIn = (generation: number): (FileKey & { expected: number; found: number })[] =>
+    sql.all(wrongFiles, generation);
+
+  /** Deletes these rows in batches. */
+  async function* remove(table: string, rows: string): Pieces<void> {
+    const some = `DELETE FROM ${table} WHERE id IN (SELECT id ${rows} LIMIT ${batchRows})`;
+    while (transactions.write(() => sql.run(some).changes) > 0) yield;
+  }
+
+  /** Checks the pages of the file and, if recorded, its checksum. Reports of FTS5 belong to the words. */
+  const file: IndexPart = {
     name: "database",
     look() {
       if (path !== undefined && isSpoilt(path, { reread: true }))
@@ -36,66 +74,38 @@ export function filePart(db: Database.Database, path: string | undefined): Index
         : { ok: false, message: faults.slice(0, namesShown).join("; ") };
     },
   };
-}
 
-/** Files and their chunks. Files with missing chunks are forgotten and indexed again by the next sync. */
-export function chunksPart(input: {
-  db: Database.Database;
-  generations: Generations;
-  filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
-}): IndexPart {
-  const { db, generations, filesOf } = input;
-  const counts = db
-    .prepare<[number], [number, number]>("SELECT count(*), coalesce(sum(chunks), 0) FROM files WHERE generation = ?")
-    .raw();
-  const wrong = db.prepare<[number], { path: string; source: string; expected: number; found: number }>(`
-    SELECT f.path, f.source, f.chunks AS expected, count(c.id) AS found
-    FROM files f LEFT JOIN chunks c ON c.file_id = f.id WHERE f.generation = ? GROUP BY f.id
-    HAVING found <> f.chunks OR coalesce(sum(octet_length(c.text)), 0) <> f.chunk_bytes
-  `);
-  return {
+  /** Files with missing chunks are forgotten and indexed again by the next sync. */
+  const files: IndexPart = {
     name: "files",
     look() {
-      const faulty = generations.live().flatMap((generation) => wrong.all(generation));
+      const faulty = generations.live().flatMap(wrongIn);
       if (faulty.length > 0) {
-        const names = faulty.map(({ path, found, expected }) => `${path} (${found} chunks of ${expected})`);
-        return {
-          ok: false,
-          message: `${faulty.length} files have other chunks than they were cut into: ${some(names)}`,
-        };
+        const names = faulty.map((each) => `${each.path} (${each.found} chunks of ${each.expected})`);
+        const message = `${faulty.length} files have other chunks than they were cut into: ${some(names)}`;
+        return { ok: false, message };
       }
-      const [files, chunks] = counts.get(generations.active().id) ?? [];
-      return { ok: true, message: `${chunks} chunks of ${files} files` };
+      const of = `FROM files WHERE generation = ${generations.active().id}`;
+      return {
+        ok: true,
+        message: `${sql.value(`SELECT coalesce(sum(chunks), 0) ${of}`)} chunks of ${countOf(of)} files`,
+      };
     },
     async *repair() {
       let forgotten = 0;
       for (const generation of generations.live()) {
-        const files = wrong.all(generation);
-        for (let from = 0; from < files.length; from += batchRows) {
-          filesOf(() => generation).removeFiles(files.slice(from, from + batchRows));
+        const wrong = wrongIn(generation);
+        for (let from = 0; from < wrong.length; from += batchRows) {
+          filesOf(() => generation).removeFiles(wrong.slice(from, from + batchRows));
           yield;
         }
-        forgotten += files.length;
+        forgotten += wrong.length;
       }
       return `${forgotten} files are forgotten, and the next sync reads them again`;
     },
   };
-}
 
-const ofNoSpace = "WHERE space_id NOT IN (SELECT id FROM spaces)";
-const ofNoFile = "FROM chunks WHERE file_id NOT IN (SELECT id FROM files)";
-/** What belongs to nothing, and the rows of it. */
-const leftovers: readonly (readonly [what: string, ...rows: string[]])[] = [
-  ["chunks without a file", ofNoFile],
-  ["files of no generation", "FROM files WHERE generation NOT IN (SELECT id FROM generations)"],
-  ["refused texts of no space", `FROM quarantine ${ofNoSpace}`],
-  ["notes about vectors of no space", `FROM owed_vectors ${ofNoSpace}`, `FROM adopted_vectors ${ofNoSpace}`],
-];
-
-export function leftoversPart(db: Database.Database, transactions: Transactions): IndexPart {
-  const sql = sqlOf(db);
-  const countOf = (rows: string): number => sql.value<number>(`SELECT count(*) ${rows}`) ?? 0;
-  return {
+  const unowned: IndexPart = {
     name: "leftovers",
     look() {
       const found = leftovers
@@ -106,21 +116,13 @@ export function leftoversPart(db: Database.Database, transactions: Transactions)
     async *repair() {
       const others = leftovers.flatMap(([, ...rows]) => rows).filter((rows) => rows !== ofNoFile);
       transactions.write(() => others.forEach((rows) => void sql.run(`DELETE ${rows}`)));
-      const remove = `DELETE FROM chunks WHERE id IN (SELECT id ${ofNoFile} LIMIT ${batchRows})`;
-      while (transactions.write(() => sql.run(remove).changes) > 0) yield;
+      yield* remove("chunks", ofNoFile);
       return "deleted";
     },
   };
-}
 
-const entries = `FROM embedding_cache e LEFT JOIN vectors v ON v.id = e.vector_id LEFT JOIN spaces s ON s.id = e.space_id`;
-const isOdd = "s.id IS NULL OR length(v.embedding) <> 4 * s.dims";
-const ofNoText = "FROM vectors WHERE id NOT IN (SELECT vector_id FROM embedding_cache)";
-
-/** Vectors and their owners. Wrong rows are deleted and recreated on demand. */
-export function cachePart(db: Database.Database, transactions: Transactions): IndexPart {
-  const sql = sqlOf(db);
-  return {
+  /** Vectors and their owners. Wrong rows are deleted and recreated on demand. */
+  const cache: IndexPart = {
     name: "vector cache",
     look() {
       const found = sql.row<{ rows: number; empty: number; odd: number; lost: number }>(
@@ -135,21 +137,21 @@ export function cachePart(db: Database.Database, transactions: Transactions): In
     async *repair() {
       const wrong = `SELECT e.vector_id ${entries} WHERE v.id IS NULL OR ${isOdd}`;
       transactions.write(() => void sql.run(`DELETE FROM embedding_cache WHERE vector_id IN (${wrong})`));
-      const remove = `DELETE FROM vectors WHERE id IN (SELECT id ${ofNoText} LIMIT ${batchRows})`;
-      while (transactions.write(() => sql.run(remove).changes) > 0) yield;
+      yield* remove("vectors", ofNoText);
       return "deleted; chunks that lack one get it with the next sync";
     },
   };
-}
 
-export function spacePart(db: Database.Database): IndexPart {
-  return {
+  const space: IndexPart = {
     name: "space",
     look: () => ({
       ok: true,
       message: `${bytesOfPages(db, "page_count")} bytes, of which ${bytesOfPages(db, "freelist_count")} are free`,
     }),
   };
+
+  const { first, last } = input.companion.parts;
+  return [file, ...first, files, unowned, cache, ...last, space];
 }
 
 function some(names: readonly string[]): string {

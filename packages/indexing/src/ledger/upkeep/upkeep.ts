@@ -2,16 +2,16 @@ import type { IndexFinding, CompactReport } from "@memslot/core";
 import type { ChunkRow } from "../../index-records.ts";
 import type Database from "better-sqlite3";
 import type { Companion } from "../companion.ts";
-import { type HashKey, toHash } from "../cache.ts";
+import { type HashKey, toHash } from "../vectors/vector-cache.ts";
 import type { Builds } from "../builds.ts";
 import type { FileTables } from "../files.ts";
 import { freePages, sizeOf } from "./space.ts";
 import type { LedgerBase } from "../generations.ts";
-import { cachePart, chunksPart, filePart, type IndexPart, leftoversPart, type Look, spacePart } from "./index-parts.ts";
+import { type IndexPart, indexParts, type Look } from "./index-parts.ts";
 import { type Pieces, reasonOf } from "../thread/remote.ts";
 import { Damage, isCorrupt } from "../file/store-errors.ts";
 import type { LedgerCalls } from "../ledger.ts";
-import type { Vectors } from "../vectors.ts";
+import type { Vectors } from "../vectors/vectors.ts";
 
 interface UpkeepParts extends LedgerBase {
   filesOf: (generation: () => number) => Pick<FileTables, "removeFiles">;
@@ -25,15 +25,7 @@ export function createUpkeep(
   input: UpkeepParts,
 ): Pick<LedgerCalls, "check" | "repair" | "compact" | "tables" | "sample"> {
   const { db, transactions, generations } = input;
-  const parts: readonly IndexPart[] = [
-    filePart(db, input.path),
-    ...input.companion.parts.first,
-    chunksPart(input),
-    leftoversPart(db, transactions),
-    cachePart(db, transactions),
-    ...input.companion.parts.last,
-    spacePart(db),
-  ];
+  const parts = indexParts(input);
   const sample = db.prepare<[number, number], ChunkRow & { hash: HashKey }>(`
     SELECT c.id, f.path, f.source, c.start_line AS startLine, c.end_line AS endLine, c.text, c.context, c.hash
     FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id IN (

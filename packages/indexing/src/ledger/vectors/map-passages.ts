@@ -1,8 +1,8 @@
 import type Database from "better-sqlite3";
-import type { MapAsked, MappedPassages } from "./ledger.ts";
-import { toVector } from "./cache.ts";
-import type { Pieces } from "./thread/remote.ts";
-import { scanTerms } from "../text/words.ts";
+import type { MapAsked, MappedPassages } from "../ledger.ts";
+import { toVector } from "./vector-cache.ts";
+import type { Pieces } from "../thread/remote.ts";
+import { scanTerms } from "../../text/words.ts";
 
 const mostPoints = 50_000;
 const sampled = 1_500;

@@ -1,10 +1,10 @@
-import { type FileKey, fileName, type StoredFile, spaceName, type VectorSpace } from "../chunk-store.ts";
-import { type HashKey, toHash, toKey, toVector, type VectorCache } from "./cache.ts";
-import { type Sql, sqlOf } from "./sql.ts";
-import { metaKeys } from "./file/meta.ts";
-import type { FileTables } from "./files.ts";
-import type { LedgerBase } from "./generations.ts";
-import type { LedgerCalls, UnacknowledgedVectors, Reconciled } from "./ledger.ts";
+import { type FileKey, fileName, type StoredFile, spaceName, type VectorSpace } from "../../chunk-store.ts";
+import { type HashKey, toHash, toKey, toVector, type VectorCache } from "./vector-cache.ts";
+import { type Sql, sqlOf } from "../sql.ts";
+import { metaKeys } from "../file/meta.ts";
+import type { FileTables } from "../files.ts";
+import type { LedgerBase } from "../generations.ts";
+import type { LedgerCalls, UnacknowledgedVectors, Reconciled } from "../ledger.ts";
 import type { Spaces } from "./spaces.ts";
 
 interface PendingRow {
@@ -24,7 +24,7 @@ const inStore = "JOIN files f ON f.id = c.file_id JOIN generations g ON g.id = f
 const isLive = "g.store = :store AND g.state <> 'dropped'";
 
 /** Vectors of a store that keeps its own: pending or imported. Runs inside transactions. */
-export class VectorsElsewhere {
+export class StoreVectors {
   readonly calls: Pick<
     LedgerCalls,
     "requestVectors" | "unacknowledgedVectors" | "acknowledgeVectors" | "importVectors"

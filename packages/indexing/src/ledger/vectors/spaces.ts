@@ -1,10 +1,10 @@
 import type Database from "better-sqlite3";
 import type { MemorySource } from "@memslot/core";
-import type { QuarantinedChunk, SpaceStats } from "../index-records.ts";
-import type { VectorSpace, VectorQuery } from "../chunk-store.ts";
-import { type HashKey, toHash, toVector } from "./cache.ts";
-import { type Sql, sqlOf } from "./sql.ts";
-import { filterParameters, isAsked } from "./files.ts";
+import type { QuarantinedChunk, SpaceStats } from "../../index-records.ts";
+import type { VectorSpace, VectorQuery } from "../../chunk-store.ts";
+import { type HashKey, toHash, toVector } from "./vector-cache.ts";
+import { type Sql, sqlOf } from "../sql.ts";
+import { filterParameters, isAsked } from "../files.ts";
 
 /** Vector spaces with short numbers, and refused texts. Writes need a write transaction. */
 export class Spaces {

@@ -1,9 +1,9 @@
-import type { VectorSpace } from "../chunk-store.ts";
-import { StoreFailure } from "./thread/remote.ts";
-import type { LedgerBase } from "./generations.ts";
-import { type Sql, sqlOf } from "./sql.ts";
-import { metaKeys } from "./file/meta.ts";
-import { isBusy } from "./file/store-errors.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
+import { StoreFailure } from "../thread/remote.ts";
+import type { LedgerBase } from "../generations.ts";
+import { type Sql, sqlOf } from "../sql.ts";
+import { metaKeys } from "../file/meta.ts";
+import { isBusy } from "../file/store-errors.ts";
 
 /** The hash of a chunk as it is stored: the 32 bytes of a SHA-256, or a hash of another kind as it was given. */
 export type HashKey = Buffer | string;

@@ -1,12 +1,12 @@
-import type { SpaceStats } from "../index-records.ts";
-import type { VectorCalls } from "./ledger.ts";
-import type { VectorSpace } from "../chunk-store.ts";
-import { type HashKey, toKey, toVector, checkVector, VectorCache } from "./cache.ts";
-import type { Companion, LedgerParts } from "./companion.ts";
-import { hasTable } from "./file/schema.ts";
-import { countChunks } from "./files.ts";
-import type { LedgerBase } from "./generations.ts";
-import { VectorsElsewhere } from "./elsewhere.ts";
+import type { SpaceStats } from "../../index-records.ts";
+import type { VectorCalls } from "../ledger.ts";
+import type { VectorSpace } from "../../chunk-store.ts";
+import { type HashKey, toKey, toVector, checkVector, VectorCache } from "./vector-cache.ts";
+import type { Companion, LedgerParts } from "../companion.ts";
+import { hasTable } from "../file/schema.ts";
+import { countChunks } from "../files.ts";
+import type { LedgerBase } from "../generations.ts";
+import { StoreVectors } from "./store-vectors.ts";
 import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
 
 /** Number of an unknown space; no vector belongs to it. */
@@ -14,8 +14,8 @@ const unknownSpace = 0;
 const removedBeforeLook = 64;
 
 export interface Vectors {
-  calls: VectorCalls & VectorsElsewhere["calls"];
-  elsewhere: VectorsElsewhere;
+  calls: VectorCalls & StoreVectors["calls"];
+  storeVectors: StoreVectors;
   cache: VectorCache;
   shared: LedgerParts["vectors"];
   /** Called inside the transaction that changes chunks. */
@@ -39,7 +39,7 @@ export function createVectors(
   const { db, transactions, generations, companion, store, keepsOwnVectors } = input;
   const spaces = new Spaces(db, store);
   const cache = new VectorCache({ ...input, maxEntries: input.cacheMaxEntries, prepare: chunks });
-  const elsewhere = new VectorsElsewhere({ ...input, spaces, cache, prepare: chunks });
+  const storeVectors = new StoreVectors({ ...input, spaces, cache, prepare: chunks });
   const now = createClock();
   let embeddedChunks: EmbeddedChunks | undefined;
   let mapPassages: ReturnType<(typeof import("./map-passages.ts"))["createMapPassages"]> | undefined;
@@ -59,14 +59,14 @@ export function createVectors(
   const idOf = (space: VectorSpace): number => spaces.find(space) ?? unknownSpace;
 
   function isKnown(spaceId: number, hash: HashKey): boolean {
-    return cache.has(spaceId, hash) || elsewhere.isImported(spaceId, hash);
+    return cache.has(spaceId, hash) || storeVectors.isImported(spaceId, hash);
   }
 
   function put(space: VectorSpace, entries: readonly { hash: string; vector: Float32Array }[]): void {
     const embedded = chunks();
     const spaceId = transactions.write(() => {
       const id = spaces.add(space);
-      if (keepsOwnVectors) elsewhere.note(id);
+      if (keepsOwnVectors) storeVectors.note(id);
       const live = generations.live();
       const at = now();
       spaces.written(id, at);
@@ -74,12 +74,12 @@ export function createVectors(
         const key = toKey(hash);
         cache.put(id, key, vector, at);
         spaces.release(id, key);
-        elsewhere.replaced(id, key);
+        storeVectors.replaced(id, key);
         const owners = embedded.chunksWith(key);
         if (owners.length === 0) cache.wake();
         for (const owner of owners) companion().embedded(id, owner, vector);
         if (keepsOwnVectors && owners.some(({ generation }) => live.includes(generation)))
-          elsewhere.addPending(id, key);
+          storeVectors.addPending(id, key);
       }
       return id;
     });
@@ -96,7 +96,7 @@ export function createVectors(
   }
 
   const calls: Vectors["calls"] = {
-    ...elsewhere.calls,
+    ...storeVectors.calls,
     useSpace(space) {
       chunks();
       const spaceId = spaces.find(space) ?? transactions.write(() => spaces.add(space));
@@ -171,7 +171,7 @@ export function createVectors(
 
   return {
     calls,
-    elsewhere,
+    storeVectors,
     cache,
     shared: {
       use(space) {
@@ -186,7 +186,7 @@ export function createVectors(
     listener: {
       wrote({ gone: old, added }) {
         for (const { hash } of [...old, ...added]) cache.use(hash, (turn ??= now()));
-        if (keepsOwnVectors) for (const { hash } of added) elsewhere.added(hash);
+        if (keepsOwnVectors) for (const { hash } of added) storeVectors.added(hash);
         gone.push(...old.map(({ hash }) => hash));
         if (old.length > 0) cache.wake();
         removed += old.length;
@@ -195,7 +195,7 @@ export function createVectors(
         turn = undefined;
         hasChanged = true;
         spaces.forgetRefused();
-        elsewhere.forgetGone(gone);
+        storeVectors.forgetGone(gone);
         gone = [];
       },
     },
