@@ -13,7 +13,17 @@ import {
   productOf,
 } from "../vectors/codes/code-vector.ts";
 import { openKernel } from "../vectors/kernel/kernel.ts";
-import { edit, fileOf, lookAtVectors, openHere, spaceOf, type StoreHere, tempPath, vectorOf } from "./stores.ts";
+import {
+  edit,
+  fileOf,
+  lookAtVectors,
+  numbered,
+  openHere,
+  spaceOf,
+  type StoreHere,
+  tempPath,
+  vectorOf,
+} from "./stores.ts";
 
 // Comparisons with plain JavaScript and with the exact answer: a few of them in the quick tests, all in the long ones.
 
@@ -151,10 +161,6 @@ export function fillVectors(store: StoreHere, dimensions = 16): void {
     space,
     pending.map(({ hash, text }) => ({ hash, vector: vectorOf(text, dimensions) })),
   );
-}
-
-export function numbered(name: string, count: number, from = 0): string[] {
-  return Array.from({ length: count }, (_, index) => `${name} ${from + index}`);
 }
 
 /**

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { closeSync, cpSync, existsSync, openSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type {
@@ -14,11 +13,14 @@ import type {
 import { forgetSum, openDatabaseStore, type OpenedStore } from "@memslot/indexing/ledger-tables";
 import { type Child, type ChildOptions, startChild } from "@memslot/test-tools/child";
 import { afterwards, tempFolder } from "@memslot/test-tools/files";
+import { fileOf, numbered, sha256, spaceOf, vectorOf } from "@memslot/test-tools/ledger-files";
 import Database from "better-sqlite3";
 import { expect } from "vitest";
 import { createCompanion } from "../companion.ts";
 import type { VectorSettings } from "../vectors/engines/engines.ts";
 import { openStore, type SqliteIndex, type SqliteStoreFaults, type SqliteStoreOptions } from "../sqlite-store.ts";
+
+export { fileOf, numbered, sha256, spaceOf, vectorOf };
 
 export async function tempPath(): Promise<string> {
   return join(tempFolder(), "state", "main.sqlite");
@@ -79,23 +81,6 @@ export function openHere(
   return store;
 }
 
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
-
-/** A file with one chunk for each text; the words of a chunk are those of its text. */
-export function fileOf(path: string, texts: readonly string[], source = "memory"): IndexedFile {
-  const chunks = texts.map((text, index) => ({
-    startLine: index + 1,
-    endLine: index + 1,
-    text,
-    context: "",
-    terms: text,
-    hash: sha256(text),
-  }));
-  return { path, source, hash: sha256(texts.join("\n")), mtimeMs: 1.5, size: 10, recipe: "1", chunks };
-}
-
 export function words(...terms: string[]): QueryTerm[] {
   return terms.map((term) => ({ term, prefix: false }));
 }
@@ -104,23 +89,6 @@ export function words(...terms: string[]): QueryTerm[] {
 export async function find(store: NoteIndex, ...terms: string[]): Promise<string[]> {
   const { rows } = await store.searchKeyword({ terms: words(...terms), sources: ["memory", "sessions"], limit: 50 });
   return rows.map((row) => row.text);
-}
-
-export function spaceOf(model: string, dimensions = 8): VectorSpace {
-  return { provider: "fake", model, providerKey: "", dimensions };
-}
-
-/** The same unit vector for the same text. */
-export function vectorOf(text: string, dimensions = 8): Float32Array {
-  const raw = new Float32Array(dimensions);
-  // A digest holds eight numbers.
-  for (let from = 0; from < dimensions; from += 8) {
-    const digest = createHash("sha256").update(`${text}:${from}`).digest();
-    for (let at = from; at < Math.min(from + 8, dimensions); at++)
-      raw[at] = digest.readInt32BE((at - from) * 4) / 2 ** 31;
-  }
-  const length = Math.hypot(...raw);
-  return raw.map((value) => value / length);
 }
 
 /** A vector search where nothing has a vector: what compares vectors is loaded by it. */

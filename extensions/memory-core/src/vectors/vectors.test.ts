@@ -3,6 +3,7 @@ import { openDatabaseStore } from "@memslot/indexing/ledger-tables";
 import { eventually } from "@memslot/test-tools/wait";
 import { expect, test } from "vitest";
 import {
+  numbered,
   anyVector,
   edit,
   embedAll,
@@ -95,10 +96,6 @@ test("vectors are handed over as copies: the caller's stay as they are, parts of
 const first = spaceOf("first", 16);
 const second = spaceOf("second", 16);
 
-function texts(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `text ${index}`);
-}
-
 /** The space that is laid out for fast search, by its model. */
 function laidOut(path: string): unknown {
   const question = "SELECT model FROM spaces WHERE id = (SELECT value FROM meta WHERE key = 'vector_space:1')";
@@ -106,7 +103,7 @@ function laidOut(path: string): unknown {
 }
 
 test("two processes that use different spaces never meet each other's vectors", async () => {
-  const { path, store: one } = await openWith([fileOf("a.md", texts(400))]);
+  const { path, store: one } = await openWith([fileOf("a.md", numbered("text", 400))]);
   await embedAll(one, first, { use: true });
   const two = await open(path);
   await two.useSpace(second);
@@ -172,10 +169,6 @@ test("words of another store are not found, and its files are no damage", async 
 });
 
 const other = spaceOf("other");
-
-function numbered(name: string, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `${name} ${index}`);
-}
 
 async function cached(store: NoteIndex): Promise<number> {
   return (await store.stats()).cachedVectors;

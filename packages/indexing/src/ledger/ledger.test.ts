@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { FileRecord } from "../index-records.ts";
 import type { OpenedStore } from "./database-store.ts";
-import { embed, fileOf, openHere, sha256, spaceOf, tempPath } from "./test/ledgers.ts";
+import { numbered, embed, fileOf, openHere, sha256, spaceOf, tempPath } from "./test/ledgers.ts";
 
 const [one, two] = [spaceOf("one"), spaceOf("two")];
 const both = ["memory", "sessions"];
 const firstOf = <Item>([item]: readonly Item[]): Item => item ?? expect.fail("there is none");
-const texts = Array.from({ length: 10 }, (_, index) => `number ${index}`);
+const texts = numbered("number", 10);
 
 function factsOf(path: string, more: Partial<FileRecord> = {}): FileRecord {
   const { chunks: _chunks, ...facts } = fileOf(path, []);
@@ -126,7 +126,7 @@ test("a sample is of chunks that are there, each once, and another one each time
 
 test("a sample of vectors is of the chunks with the lowest hashes, each text once, with its vector", () => {
   const ledger = openHere(tempPath());
-  const many = Array.from({ length: 40 }, (_, index) => `text ${index}`);
+  const many = numbered("text", 40);
   const lowest = many.toSorted((a, b) => (sha256(a) < sha256(b) ? -1 : 1));
   ledger.replaceFiles([fileOf("a.md", many), fileOf("b.md", many.slice(0, 5))]);
   embed(ledger, one, ...many);

@@ -177,15 +177,15 @@ type FactStore = Pick<NoteIndex, "stats" | "leases" | "note" | "noted">;
 const most = 100;
 const noteName = "syncs";
 
-/** The last syncs. Kept with the index as one small fact; without `facts` each process only knows its own. */
+/** The last syncs, kept with the index as one small fact. */
 export class SyncHistory {
-  readonly #facts: Pick<SpaceFacts, "note" | "noted"> | undefined;
+  readonly #facts: Pick<SpaceFacts, "note" | "noted">;
   readonly #keeps: boolean;
   readonly #inTurn = pLimit(1);
   #unkept: SyncRecord[] = [];
 
   /** `keeps`: false if this process must not write. */
-  constructor(facts: Pick<SpaceFacts, "note" | "noted"> | undefined, keeps = true) {
+  constructor(facts: Pick<SpaceFacts, "note" | "noted">, keeps = true) {
     this.#facts = facts;
     this.#keeps = keeps;
   }
@@ -207,11 +207,11 @@ export class SyncHistory {
   }
 
   async #kept(): Promise<SyncRecord[]> {
-    return recordsOf(await this.#facts?.noted(noteName));
+    return recordsOf(await this.#facts.noted(noteName));
   }
 
   async #keep(): Promise<void> {
-    if (this.#facts === undefined || !this.#keeps || this.#unkept.length === 0) return;
+    if (!this.#keeps || this.#unkept.length === 0) return;
     const own = this.#unkept;
     await this.#facts.note(noteName, JSON.stringify(newestFirst([...own, ...(await this.#kept())])));
     this.#unkept = this.#unkept.filter((record) => !own.includes(record));

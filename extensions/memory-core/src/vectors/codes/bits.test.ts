@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type Kind, randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { type BitChoice, bytesOfChoice, choiceOf } from "./bit-blocks.ts";
 import {
+  numbered,
   copyOf,
   edit,
   fileOf,
@@ -239,10 +240,7 @@ describe("stored bits", () => {
     const { path, asked } = await filled("clustered");
     const store = opened(path);
     for (const file of ["0.md", "1.md", "3.md"]) store.removeFiles([{ path: file, source: "memory" }]);
-    const added = fileOf(
-      "new.md",
-      Array.from({ length: 600 }, (_, at) => `new ${at}`),
-    );
+    const added = fileOf("new.md", numbered("new", 600));
     const drawn = vectorsOf("clustered", dimensions, 600, randomFrom(78));
     store.replaceFiles([added]);
     store.putVectors(

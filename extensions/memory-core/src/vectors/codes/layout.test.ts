@@ -1,10 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
-import { editsKeepCodes, fillVectors, numbered } from "../../test/agreement.ts";
+import { editsKeepCodes, fillVectors } from "../../test/agreement.ts";
 import {
   copyOf,
   edit,
   fileOf,
   lookAtVectors,
+  numbered,
   openHere,
   spaceOf,
   type StoreHere,

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { enginesAgree, filledWith, kernelAgrees, nearestOf, questionsEach } from "../../test/agreement.ts";
-import { anyVector, fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
+import { numbered, anyVector, fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
 import { blockBytes, blockRows, checksumOf, encodeVector, packRows } from "../codes/code-vector.ts";
 import { loadSqliteVec } from "./sqlite-vec.ts";
 
@@ -36,10 +36,7 @@ test("a filter is tested before the nearest are counted: a few far ones are foun
   const [question] = vectors as [Float32Array];
   const opposite = question.map((value) => -value);
   const store = openHere(path, { engine: "wasm" });
-  const near = fileOf(
-    "near.md",
-    Array.from({ length: 800 }, (_, index) => `near ${index}`),
-  );
+  const near = fileOf("near.md", numbered("near", 800));
   const far = fileOf("far.md", ["far 0", "far 1"]);
   store.replaceFiles([near, far]);
   store.putVectors(

@@ -11,7 +11,7 @@ import { openLedgerWith, type ThreadOptions } from "../open-ledger.ts";
 import type { OpenOptions } from "../thread/protocol.ts";
 import { sha256, vectorOf } from "./notes.ts";
 
-export { fileOf, sha256, spaceOf, vectorOf } from "./notes.ts";
+export { fileOf, numbered, sha256, spaceOf, vectorOf } from "./notes.ts";
 
 export function tempPath(): string {
   return join(tempFolder(), "state", "main.sqlite");
