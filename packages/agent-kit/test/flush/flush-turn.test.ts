@@ -41,14 +41,6 @@ describe("in a flush turn", () => {
     expect(house.note("2020-01-01")).toBe("");
   });
 
-  test("notes can be added where memory is not open", async () => {
-    const runTurn = watching(noteTaker);
-    const { report } = await house.drop(talk, { runTurn, memory: undefined });
-    expect(report).toMatchObject({ state: "done" });
-    expect(runTurn.given[0]?.tools.map(({ name }) => name)).toEqual(["memory_append"]);
-    expect(house.note("2026-03-05")).toContain("Heron");
-  });
-
   test("a secret is masked, and the rest of its note is kept", async () => {
     const token = `glwt-${"a1B2c3D4e5".repeat(2)}`;
     const runTurn: FlushTurn = async ({ tools }) => {
@@ -61,19 +53,6 @@ describe("in a flush turn", () => {
     expect(house.note("2026-03-05")).toMatch(
       /- \d\d:\d\d The boat is Heron, its bot has \[redacted: GitLab token\]\.\n$/,
     );
-  });
-
-  test("the sentinel never becomes a note", async () => {
-    const flush = await house.open({
-      runTurn: async ({ tools }) => {
-        for (const text of ["NO_REPLY", "The boat is Heron.\nNO_REPLY", "The boat is Heron."])
-          await runToolCall(tools, { name: "memory_append", arguments: JSON.stringify({ text, kind: "daily" }) });
-        return "NO_REPLY";
-      },
-    });
-    await flush.beforeDrop(talk);
-    expect(await flush.settled()).toMatchObject({ state: "done" });
-    expect(house.notes()).toBe("# 2026-03-05\n\n- 11:00 The boat is Heron.\n");
   });
 
   test("a model with more notes than a turn takes is told so, and writes the others in the next one", async () => {
@@ -92,12 +71,6 @@ describe("in a flush turn", () => {
     expect(await flush.settled()).toMatchObject({ state: "done", tries: 2 });
     expect(refusals).toBe(10);
     expect(house.note("2026-03-05").match(/Fact number/g)).toHaveLength(60);
-  });
-
-  test("the sentinel says that there is nothing to keep", async () => {
-    const { report } = await house.drop(talk, { runTurn: async () => "```\nno_reply\n```" });
-    expect(report).toEqual(flushes.reportOfNothing);
-    expect([house.journal(), house.notes()]).toEqual([[], ""]);
   });
 
   const call = (name: string, text: string): { name: string; arguments: string } => ({ name, arguments: text });
@@ -180,10 +153,6 @@ describe("the messages of a turn", () => {
     const turns = await turnsOf(times.map((at, index) => user(String(index), "x", at)));
     expect(turns.map(({ ids }) => ids.join())).toEqual(["0", "1,2", "3"]);
     expect(turns[1]?.day).toBe(day);
-  });
-
-  test("without a readable time are of the day of the flush", async () => {
-    expect(await turnsOf([user("u1", "Hi", "yesterday")])).toMatchObject([{ day: "2026-01-01", time: "13:00" }]);
   });
 
   test("have the result of a tool with its call over midnight, shortened, and dated with the call", async () => {

@@ -1,194 +1,222 @@
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
-import { type FlushState, shouldFlush } from "@memslot/agent-kit";
+import { type FlushState, type FlushTurn, type MemoryFlush, runToolCall, shouldFlush } from "@memslot/agent-kit";
+import facts from "../data/facts.json" with { type: "json" };
+import scripts from "../data/flush-scripts.json" with { type: "json" };
 import flushes from "../data/flushes.json" with { type: "json" };
-import { type FlushHouse, noteTaker, talk, user, useFlushHouse, watching, retry } from "./support/flush-house.ts";
+import { runProgram } from "../support/run-program.ts";
+import { type FlushHouse, down, entryOf, inTurn, noteTaker, retry, talk, useFlushHouse, user, watching } from "./support/flush-house.ts";
+import { FlushScript, type FlushStep } from "./support/flush-script.ts";
 
 let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));
 
-const full: FlushState = { contextTokens: 190_000, contextWindowTokens: 200_000, compactionCount: 0 };
+test.each(Object.entries(scripts as unknown as Record<string, FlushStep[]>))("%s", async (_, steps) => {
+  await new FlushScript().run(steps);
+});
 
-describe("a flush after a turn", () => {
-  test("hands the messages over and notes them on the day they were said", async () => {
-    const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn });
-    expect(flush.afterTurn(full, talk)).toMatchObject({ flush: true });
-    const report = await flush.settled();
-    expect(report).toEqual(flushes.reportOfDone);
-    expect(house.note("2026-03-05")).toBe("# 2026-03-05\n\n- 11:00 The boat is called Heron.\n");
-    expect(runTurn.given[0]?.messages).toEqual(talk);
-    expect(runTurn.given[0]?.prompt).toMatch(/^Pre-compaction memory flush/);
-    expect(house.reports).toEqual([report]);
-    expect(house.journal()).toEqual([]);
-    expect(flush.status).toMatchObject({ pending: 0, lastReport: report, notices: [] });
-  });
+/** A model that writes these notes, each in a call of its own, and keeps the answers. */
+function writing(texts: readonly string[], end: FlushTurn = async () => "NO_REPLY") {
+  const answers: Record<string, unknown>[] = [];
+  const turn: FlushTurn = async (given) => {
+    for (const text of texts) {
+      const call = { name: "memory_append", arguments: JSON.stringify({ text, kind: "daily" }) };
+      answers.push({ ...(await runToolCall(given.tools, call, { signal: given.signal })) });
+    }
+    return await end(given);
+  };
+  return Object.assign(turn, { answers });
+}
 
-  test("keeps in the session when it was, and is not run again in the cycle", async () => {
-    const flush = await house.open({ runTurn: noteTaker, clock: () => new Date("2026-03-05T12:00:00Z") });
-    flush.afterTurn({ ...full, compactionCount: 3 }, talk);
-    await flush.settled();
-    expect(house.session.record).toEqual({
-      memoryFlushAt: "2026-03-05T12:00:00.000Z",
-      memoryFlushCompactionCount: 3,
-      memoryFlushError: undefined,
-    });
-    const { memoryFlushCompactionCount } = house.session.facts;
-    expect(flush.afterTurn({ ...full, compactionCount: 3, memoryFlushCompactionCount }, talk).flush).toBe(false);
-  });
+describe("the host", () => {
+  const full: FlushState = { contextTokens: 190_000, contextWindowTokens: 200_000, compactionCount: 0 };
 
-  test("does not wait for the model, and does not start a second one meanwhile", async () => {
-    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  /** A flush whose model answers after `release`. */
+  async function waiting(): Promise<{ flush: MemoryFlush; release: () => void; runTurn: ReturnType<typeof watching> }> {
+    const { promise, resolve: release } = Promise.withResolvers<void>();
     const runTurn = watching(async (turn) => {
-      await opened;
+      await promise;
       return await noteTaker(turn);
     });
-    const flush = await house.open({ runTurn });
+    return { flush: await house.open({ runTurn }), release, runTurn };
+  }
+
+  test("does not wait for the model after a turn, and starts no second flush meanwhile", async () => {
+    const { flush, release, runTurn } = await waiting();
     flush.afterTurn(full, talk);
     expect(flush.afterTurn(full, talk)).toEqual({ flush: false, reason: "a flush of this cycle is running" });
-    open();
+    release();
     await flush.settled();
     expect(runTurn.given).toHaveLength(1);
   });
 
-  test("only hands over what was not handed over before", async () => {
-    const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn });
-    flush.afterTurn(full, talk);
-    await flush.settled();
-    flush.afterTurn({ ...full, compactionCount: 1 }, [...talk, user("u2", "It has a red hull.")]);
-    await flush.settled();
-    expect(runTurn.given.map(({ messages }) => messages.map(({ id }) => id))).toEqual([["u1", "a1"], ["u2"]]);
-    // Nothing new: then that was the flush of the cycle.
-    flush.afterTurn({ ...full, compactionCount: 2 }, talk);
-    expect(await flush.settled()).toBeUndefined();
-    expect(house.session.record["memoryFlushCompactionCount"]).toBe(2);
-    expect(runTurn.given).toHaveLength(2);
-  });
-});
-
-describe("before messages are dropped", () => {
-  test("they are on disk when it resolves, whatever the model does", async () => {
-    const { promise: opened, resolve: open } = Promise.withResolvers<void>();
-    const flush = await house.open({
-      runTurn: async (turn) => {
-        await opened;
-        return await noteTaker(turn);
-      },
-    });
+  test("may drop messages that are on disk, whatever the model does", async () => {
+    const { flush, release } = await waiting();
     expect(await flush.beforeDrop(talk)).toEqual({ state: "journaled", messages: 2 });
-    expect(house.journal()).toHaveLength(1);
-    expect(flush.status.pending).toBe(1);
-    open();
+    expect([house.journal().length, flush.status.pending]).toEqual([1, 1]);
+    release();
     expect(await flush.settled()).toMatchObject({ state: "done" });
     expect(flush.status.pending).toBe(0);
   });
 
-  test("the same ones twice, also one twice in a call, add nothing", async () => {
-    const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn });
-    await flush.beforeDrop([...talk, ...talk]);
-    expect(await flush.beforeDrop(talk)).toMatchObject({ state: "nothing", messages: 0 });
-    await flush.settled();
-    const before = house.notes();
-    expect(await flush.beforeDrop(talk)).toMatchObject({ state: "nothing", messages: 0 });
-    expect(await flush.settled()).toBeUndefined();
-    expect(house.notes()).toBe(before);
-    expect(runTurn.given.flatMap(({ messages }) => messages)).toHaveLength(2);
-  });
-
-  test("what was handed over is known after a restart", async () => {
-    const { flush: first } = await house.drop(talk, { runTurn: noteTaker });
-    await first.close();
-    const second = await house.open({ runTurn: noteTaker });
-    expect(await second.beforeDrop(talk)).toMatchObject({ state: "nothing" });
-  });
-
-  test("the same id in another session is another message", async () => {
+  test("may abort a call, which then journals nothing", async () => {
     const flush = await house.open({ runTurn: noteTaker });
-    await flush.beforeDrop(talk);
-    const other = await house.open({
-      runTurn: noteTaker,
-      session: { ...house.session, key: house.session.key, id: "other", facts: house.session.facts },
-    });
-    expect(await other.beforeDrop(talk)).toMatchObject({ state: "journaled", messages: 2 });
-  });
-
-  test("none is nothing, and an aborted call journals nothing", async () => {
-    const flush = await house.open({ runTurn: noteTaker });
-    expect(await flush.beforeDrop([])).toMatchObject({ state: "nothing" });
-    await expect(flush.beforeDrop(talk, { signal: AbortSignal.abort() })).rejects.toThrow(
-      expect.objectContaining({ name: "AbortError" }),
-    );
+    const aborted = { name: "AbortError" };
+    await expect(flush.beforeDrop(talk, { signal: AbortSignal.abort() })).rejects.toMatchObject(aborted);
     expect(house.journal()).toEqual([]);
+    house.blockJournal();
+    const controller = new AbortController();
+    const inline = await house.open({
+      runTurn: async () => {
+        controller.abort();
+        return await new Promise<string>(() => undefined);
+      },
+    });
+    await expect(inline.beforeDrop(talk, { signal: controller.signal })).rejects.toMatchObject(aborted);
   });
 
-  test("each local day is a turn of its own, dated by its messages", async () => {
-    house = useFlushHouse({ timeZone: "Asia/Shanghai" });
-    const runTurn = watching(noteTaker);
-    const { report } = await house.drop(
-      [
-        user("u1", "I moved to Ghent.", "2026-03-05T15:59:58.000Z"),
-        user("u2", "The new street is Veldstraat.", "2026-03-05T16:00:02.000Z"),
-      ],
-      { runTurn, clock: () => new Date("2026-04-01T00:00:00Z") },
-    );
-    expect(report).toMatchObject({ days: ["2026-03-05", "2026-03-06"], tries: 2 });
-    expect(house.note("2026-03-05")).toBe("# 2026-03-05\n\n- 23:59 I moved to Ghent.\n");
-    expect(house.note("2026-03-06")).toBe("# 2026-03-06\n\n- 00:00 The new street is Veldstraat.\n");
-    expect(runTurn.given.map(({ prompt }) => /2026-\d\d-\d\d, up to \d\d:\d\d/.exec(prompt)?.[0])).toEqual([
-      "2026-03-05, up to 23:59",
-      "2026-03-06, up to 00:00",
-    ]);
-  });
-
-  test("more than half of the model's window is several turns", async () => {
-    const runTurn = watching(noteTaker);
-    const flush = await house.open({ runTurn, contextWindowTokens: 8_000 });
-    const messages = Array.from({ length: 20 }, (_, index) => user(`u${index}`, `${index} ${"word ".repeat(700)}`));
-    await flush.beforeDrop(messages);
-    await flush.settled();
-    expect(runTurn.given).toHaveLength(5);
-    expect(runTurn.given.flatMap((turn) => turn.messages.map(({ id }) => id))).toEqual(messages.map(({ id }) => id));
-  });
-});
-
-describe("a flush that is off", () => {
-  test("in the configuration does nothing and says so", async () => {
+  test("that fails to take a report or a record undoes nothing", async () => {
     const flush = await house.open({
       runTurn: noteTaker,
-      agent: house.agentWith({ memoryFlush: { enabled: false } }),
+      onReport: () => {
+        throw new Error("the terminal is gone");
+      },
+      session: { ...house.session, facts: house.session.facts, update: () => Promise.reject(new Error("disk full")) },
     });
-    expect(flush.afterTurn(full, talk)).toMatchObject({ flush: false, reason: expect.stringContaining("off") });
-    expect(await flush.beforeDrop(talk)).toMatchObject({ state: "off", messages: 0 });
-    expect(await flush.settled()).toBeUndefined();
-    expect(house.notes()).toBe("");
-    expect(house.journal("")).toEqual([]);
+    await flush.beforeDrop(talk);
+    expect(await flush.settled()).toMatchObject({ state: "done" });
+    expect(house.journal()).toEqual([]);
+    expect(flush.status.notices.join()).toMatch(/disk full.*terminal is gone/);
   });
 
-  test.each(flushes.othersTalk as [string, string][])("in %s keeps nothing of it anywhere", async (_name, key) => {
+  test.each(flushes.othersTalk as [string, string][])("has nothing kept of %s", async (_name, key) => {
     house = useFlushHouse({ key });
     const flush = await house.open({ runTurn: noteTaker });
     expect(flush.afterTurn(full, talk)).toMatchObject({ flush: false, reason: expect.stringContaining("group") });
     expect(await flush.beforeDrop(talk)).toEqual(flushes.reportOfShared);
     expect(await retry(flush)).toBeUndefined();
-    expect(house.notes()).toBe("");
-    expect(house.journal("")).toEqual([]);
+    expect([house.notes(), house.journal("")]).toEqual(["", []]);
   });
 
-  test("after it was closed refuses messages, so that nothing is dropped", async () => {
-    const flush = await house.open({ runTurn: noteTaker });
-    await flush.close();
-    await flush.close();
-    await expect(flush.beforeDrop(talk)).rejects.toMatchObject({ code: "CLOSED" });
-    expect(flush.afterTurn(full, talk).flush).toBe(false);
-    expect(await retry(flush)).toBeUndefined();
-  });
-
-  test("is refused for a session of another agent", async () => {
+  test("gets no flush for a session of another agent", async () => {
     house = useFlushHouse({ key: "agent:other:main" });
     await expect(house.open({ runTurn: noteTaker })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 });
+
+describe("a turn", () => {
+  test("that never ends is stopped, and cannot write any more", async () => {
+    const late: object[] = [];
+    const turns: Promise<void>[] = [];
+    const endless: FlushTurn = async ({ tools, signal }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      signal.addEventListener("abort", () => resolve());
+      turns.push(
+        promise.then(async () => {
+          // After the caller has continued.
+          await new Promise(setImmediate);
+          const call = { name: "memory_append", arguments: '{"text":"too late","kind":"daily"}' };
+          late.push(await runToolCall(tools, call));
+        }),
+      );
+      return await new Promise<string>(() => undefined);
+    };
+    const { report } = await house.drop(talk, { runTurn: endless, turnDeadlineMs: 5, retryDelaysMs: [] });
+    expect(report).toMatchObject({ state: "failed", reason: expect.stringContaining("within") });
+    await Promise.all(turns);
+    expect(late).toMatchObject([{ code: "CLOSED" }]);
+    expect(house.notes()).toBe("");
+  });
+
+  test("whose flush is closed meanwhile: the messages wait, and no try is counted", async () => {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const runTurn: FlushTurn = async () => {
+      resolve();
+      return await new Promise<string>(() => undefined);
+    };
+    const flush = await house.open({ runTurn });
+    await flush.beforeDrop(talk);
+    await asked;
+    await flush.close();
+    expect([house.reports, house.journal(".lock")]).toEqual([[], []]);
+    expect(entryOf(house)).toMatchObject({ rounds: 0, tries: 0 });
+    expect(await house.workOff(noteTaker)).toMatchObject({ state: "done" });
+  });
+
+  test("in which the notes become impossible to write ends, whatever the model says", async () => {
+    const folder = path.join(house.workspaceDir, "memory");
+    const runTurn = watching(async (turn) => {
+      renameSync(folder, `${folder}.away`);
+      writeFileSync(folder, "not a folder");
+      return await noteTaker(turn);
+    });
+    const { flush, report } = await house.drop(talk, { runTurn });
+    expect(report).toMatchObject({ state: "skipped", tries: 1 });
+    expect([flush.status.pending, runTurn.given.length]).toEqual([1, 1]);
+  });
+});
+
+describe("a note of an earlier try", () => {
+  const [note, other] = ["The user's boat is called Heron.", "Boat name: Heron"];
+
+  test("is in the journal before it is in the notes", async () => {
+    const seen: unknown[] = [];
+    const end: FlushTurn = async () => {
+      seen.push(entryOf(house)["notes"]);
+      return "NO_REPLY";
+    };
+    await house.drop(talk, { runTurn: writing([note], end) });
+    expect(seen).toEqual([[{ text: note, kind: "daily", day: "2026-03-05" }]]);
+  });
+
+  test("can still be written if its process ended before it was in the notes", async () => {
+    const { flush } = await house.drop(talk, { runTurn: writing(["The boat has a red hull."], down) });
+    await flush.close();
+    const entry = entryOf(house);
+    const notes = [...(entry["notes"] as object[]), { text: note, kind: "daily", day: "2026-03-05" }];
+    writeFileSync(path.join(house.journalDir, house.journal()[0] ?? ""), JSON.stringify({ ...entry, notes }));
+    expect(await house.workOff(writing([other, "Red is the hull of the boat."]))).toMatchObject({ state: "done" });
+    const log = readFileSync(path.join(house.workspaceDir, "memory/2026-03-05.md"), "utf8");
+    expect(log).toBe(`# 2026-03-05\n\n- 11:00 The boat has a red hull.\n- 11:00 ${other}\n`);
+  });
+
+  test.each([
+    ...facts.same.map(([line = "", text = ""]) => [line, text, "duplicate"]),
+    ...facts.other.map(([line = "", text = ""]) => [line, text, "appended"]),
+  ])("%j makes the note %j %s", async (line = "", text = "", state) => {
+    const again = writing([text]);
+    await house.drop(talk, { runTurn: inTurn(writing([line], down), again) });
+    expect(again.answers).toMatchObject([{ state }]);
+    if (state === "duplicate")
+      expect(again.answers[0]).toMatchObject({
+        citation: "memory/2026-03-05.md#L3-L3",
+        note: expect.stringContaining(`"${line}"`),
+      });
+  });
+
+  test("is not repeated by a digest, which has all other messages", async () => {
+    const said = facts.retold;
+    const noted = ["The user's sister Anna has her birthday on 14 May.", "用户的预算是 18500 元。"];
+    const flush = await house.open({ runTurn: inTurn(writing(noted, down), down) });
+    await flush.beforeDrop(said.map((text, index) => user(`u${index}`, text)));
+    flush.retry();
+    expect(await retry(flush)).toMatchObject({ state: "digested" });
+    const [, digest = ""] = house.notes().split("Digest of dropped messages");
+    expect(said.filter((text) => digest.includes(text))).toEqual(said.slice(2));
+  });
+});
+
+// A wait that keeps the microtasks of its process busy stops all timers there, so each pair has a process of its own.
+test.each(flushes.orders)(
+  "%s() and %s() at once return, also if the endpoint of the model %s",
+  async (first, second, death) => {
+    const { workspaceDir, stateDir } = useFlushHouse();
+    const args = [workspaceDir, stateDir, 3, 2, death, first, second];
+    expect(await runProgram("flush/support/flush-waits.ts", args).ended).toMatchObject({ code: 0, lines: ["ended"] });
+  },
+  60_000,
+);
 
 type DueRow = [
   when: string,
