@@ -14,10 +14,10 @@ export interface History {
 /** Without a file nothing is kept. An unusable file is reported once, and the chat continues. */
 export function openHistory(file: string | undefined, notify: (line: string) => void): History {
   let lines: string[] = [];
-  let told = false;
+  let isReported = false;
   const trouble = (error: unknown): void => {
-    if (!told) notify(`The history of the chat is not kept (${file}): ${messageOf(error)}`);
-    told = true;
+    if (!isReported) notify(`The history of the chat is not kept (${file}): ${messageOf(error)}`);
+    isReported = true;
   };
   try {
     if (file !== undefined) lines = readFileSync(file, "utf8").split("\n").filter(Boolean).toReversed();
@@ -29,7 +29,7 @@ export function openHistory(file: string | undefined, notify: (line: string) => 
     keep: (typed) => {
       // As in a shell, a line that begins with a space is not kept.
       typed.splice(0, typed.length, ...typed.filter((line) => !line.startsWith(" ")).slice(0, maxHistoryLines));
-      if (file === undefined || told) return;
+      if (file === undefined || isReported) return;
       try {
         replaceFileSync(file, [...typed.toReversed(), ""].join("\n"));
       } catch (error) {

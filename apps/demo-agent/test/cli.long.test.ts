@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { Writable } from "node:stream";
-import { startFakeChatServer } from "@memslot/fakes/chat";
 import { eventually } from "@memslot/test-tools/wait";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { runTour } from "../src/tour/run-tour.ts";
@@ -69,18 +68,6 @@ describe.skipIf(process.platform === "win32")("the end of a run", { timeout: 300
       expect(await result).toMatchObject({ exitCode: 130, stdout: "" });
       expect(place.leftovers()).toEqual([]);
     }
-  });
-
-  test("Ctrl-C while a model answers ends the request", async () => {
-    const endpoint = await startFakeChatServer(() => "hang");
-    onTestFinished(() => endpoint.close());
-    const child = startDemo(place, [], { OPENAI_BASE_URL: endpoint.baseUrl });
-    const result = ended(child);
-    child.stdin.write("hello\n");
-    await eventually(() => endpoint.requests.length > 0, "the model was asked", 200_000);
-    child.kill("SIGINT");
-    expect(await result).toMatchObject({ exitCode: 130, stdout: "" });
-    expect(place.leftovers()).toEqual([]);
   });
 
   test("a reader that has seen enough ends it without a complaint", async () => {

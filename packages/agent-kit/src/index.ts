@@ -50,7 +50,7 @@ export type * from "./session/session.ts";
 export type * from "./tools/memory-tool.ts";
 export * from "./tools/memory-tools.ts";
 export { frameRecalled } from "./tools/recalled-text.ts";
-export * from "./tools/tool-forms.ts";
+export * from "./tools/tool-formats.ts";
 export * from "./transcripts/hand-overs.ts";
 export type { TranscriptCompaction, TranscriptFacts, TranscriptRecall } from "./transcripts/transcript-facts.ts";
 export * from "./transcripts/transcript-list.ts";

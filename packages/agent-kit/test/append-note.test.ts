@@ -11,6 +11,8 @@ import { notesLayout } from "@memslot/core/files";
 import { createWorkspace, type Files, tempFolder } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import data from "./data/days.json" with { type: "json" };
+import scripts from "./data/note-scripts.json" with { type: "json" };
+import { NoteScript, type Step } from "./support/note-script.ts";
 
 let workspaceDir: string;
 let write: (files: Files) => void;
@@ -33,47 +35,17 @@ function cited({ citation }: AppendedNote): string {
   return lines.slice(place.startLine - 1, place.endLine).join("\n");
 }
 
-describe("a note", () => {
-  test("begins the log of its day and is cited with its lines", async () => {
-    const noted = await append({ tags: ["boats", "#harbour"] });
-    expect(noted).toEqual({
-      state: "appended",
-      path: daily,
-      startLine: 3,
-      endLine: 3,
-      citation: `${daily}#L3-L3`,
-      day: "2026-11-22",
-    });
-    expect(read(daily)).toBe("# 2026-11-22\n\n- 13:05 The harbour code is HX-19. #boats #harbour\n");
-  });
+test.each(Object.entries(scripts as unknown as Record<string, Step[]>))("%s", async (_, steps) => {
+  await new NoteScript({}).run(steps);
+});
 
+describe("a note", () => {
   test.each(data.after as [string, string, string, string][])("%s", async (_, before, text, after) => {
     write({ [daily]: before });
     const noted = await append({ text });
     expect(read(daily)).toBe(after);
     expect(cited(noted)).toBe(`- 13:05 ${text.normalize("NFC").replace("\n", "\n  ")}`);
     expect(await append({ text: text.replace("\n", "\r\n") })).toEqual({ ...noted, state: "duplicate" });
-  });
-
-  test("of several lines is one list item in which no other block of Markdown can begin", async () => {
-    const text = "# Plan\r\n\r\n# Not a heading\r```sh\nmake\n ~~~\n   ~~~\n- a point\n  - deeper\n===\n";
-    const noted = await append({ text, tags: ["plan"] });
-    expect(cited(noted)).toBe(
-      "- 13:05 # Plan #plan\n\n    # Not a heading\n    ```sh\n  make\n     ~~~\n     ~~~\n  - a point\n    - deeper\n  ===",
-    );
-    expect(noted).toMatchObject({ startLine: 3, endLine: 12 });
-    expect((await append({ text })).state).toBe("appended");
-    expect((await append({ text, tags: ["plan"] })).citation).toBe(noted.citation);
-  });
-
-  test("for longer goes to the curated file with its day, without a heading; to memory.md if only that exists", async () => {
-    const noted = await append({ kind: "longterm", text: "Prefers tea.", tags: ["food"] });
-    expect(noted).toMatchObject({ citation: "MEMORY.md#L1-L1", day: "2026-11-22" });
-    expect(read("MEMORY.md")).toBe("- 2026-11-22 Prefers tea. #food\n");
-    expect(readdirSync(workspaceDir)).toEqual(["MEMORY.md"]);
-    rmSync(path.join(workspaceDir, "MEMORY.md"));
-    write({ "memory.md": "small\n" });
-    expect(await append({ kind: "longterm" })).toMatchObject({ path: "memory.md", startLine: 2 });
   });
 
   test("in a log that has been empty for a while gets the heading", async () => {
@@ -108,27 +80,6 @@ describe("a note that the file contains already", () => {
   test.each(data.others as [string, string, string[]][])("is told from one with %s", async (_, text, tags) => {
     await append({ text: "The café closes at 9.", tags: ["food"] });
     expect(await append({ text, tags })).toMatchObject({ state: "appended" });
-  });
-
-  test("differs by its number where both have one, and is found by its words where it was the list item", async () => {
-    const first = await append({ text: "3. October is a holiday." });
-    expect((await append({ text: "5. October is a holiday." })).state).toBe("appended");
-    expect(await append({ text: "- 3. October is a holiday." })).toEqual({ ...first, state: "duplicate" });
-    const item = await append({ text: "* The ferry is late." });
-    expect(await append({ text: "The ferry is late." })).toEqual({ ...item, state: "duplicate" });
-  });
-
-  test("is written in the log of another day and in the curated file", async () => {
-    await append();
-    expect(await append({ at: new Date("2026-11-23T13:05:00Z") })).toMatchObject({ state: "appended" });
-    write({ "MEMORY.md": "\uFEFF- 2026-01-01 Another.\n" });
-    expect(await append({ kind: "longterm" })).toMatchObject({ state: "appended" });
-    expect(await append({ kind: "longterm", at: new Date("2027-01-01T00:00:00Z") })).toMatchObject({
-      state: "duplicate",
-      day: "2027-01-01",
-      citation: "MEMORY.md#L2-L2",
-    });
-    expect(await append({ kind: "longterm", text: "Another." })).toMatchObject({ citation: "MEMORY.md#L1-L1" });
   });
 
   test.each([
@@ -166,12 +117,6 @@ describe("a file that cannot be appended to", () => {
     expect(readFileSync(path.join(elsewhere, "log.md"), "utf8")).toBe("theirs\n");
   });
 
-  test("is refused where a folder is in its place", async () => {
-    write({ [`${daily}/x`]: "", "MEMORY.md/x": "" });
-    for (const kind of ["daily", "longterm"] as const)
-      await expect(append({ kind })).rejects.toMatchObject({ code: "WORKSPACE", message: /is not a file/ });
-  });
-
   test.each([
     ["UTF-16", Buffer.from("\uFEFFa day\n", "utf16le")],
     ["Latin-1", Buffer.from("caf\u00e9\n", "latin1")],
@@ -180,19 +125,6 @@ describe("a file that cannot be appended to", () => {
     write({ [daily]: content });
     await expect(append()).rejects.toMatchObject({ code: "WORKSPACE", message: /not UTF-8 text.*save it as UTF-8/ });
     expect(readFileSync(path.join(workspaceDir, daily))).toEqual(Buffer.from(content));
-  });
-
-  test.each([
-    ["daily", daily, "memory/.2026-11-22.md.icloud"],
-    ["longterm", "MEMORY.md", ".MEMORY.md.icloud"],
-  ] as const)("%s: no second file is made beside one that iCloud has not downloaded", async (kind, name, stub) => {
-    write({ [stub]: "bplist00" });
-    await expect(append({ kind })).rejects.toMatchObject({
-      code: "WORKSPACE",
-      message: expect.stringMatching(/in iCloud and not downloaded.*download it/u),
-    });
-    expect(existsSync(path.join(workspaceDir, name))).toBe(false);
-    expect(notesLayout(workspaceDir, "auto").layout).toBe("agent");
   });
 
   test.each(["daily", "longterm"] as const)("%s: a missing workspace is named and not created", async (kind) => {
@@ -210,19 +142,6 @@ describe("a file that cannot be appended to", () => {
       message: expect.stringMatching(/^cannot write memory\/2026-11-22\.md in \/proc: .+: .+/),
     });
   });
-
-  test("the curated file has a budget, the log of a day has none", async () => {
-    const full = `${"x".repeat(19_950)}\n`;
-    write({ "MEMORY.md": full, [daily]: full });
-    expect(await append({ kind: "longterm", text: "fits" })).toMatchObject({ state: "appended" });
-    await expect(append({ kind: "longterm" })).rejects.toMatchObject({
-      code: "INVALID_ARGUMENT",
-      message: expect.stringMatching(/20000.*kind "daily".*tidy MEMORY\.md/),
-    });
-    expect(read("MEMORY.md")).toBe(`${full}- 2026-11-22 fits\n`);
-    expect(await append({ kind: "longterm", text: "fits" })).toMatchObject({ state: "duplicate" });
-    expect(await append()).toMatchObject({ state: "appended" });
-  });
 });
 
 test("an abort while others have their turn lets those write", async () => {
@@ -239,17 +158,6 @@ test("an abort while others have their turn lets those write", async () => {
   await expect(second).rejects.toMatchObject({ name: "AbortError" });
   await Promise.all([first, third]);
   expect(read(daily)).toBe("# 2026-11-22\n\n- 13:05 first\n- 13:05 third\n");
-});
-
-test.each([
-  [{ text: " \n" }, /text is empty/],
-  [{ text: "a\n---\nb" }, /front matter/],
-  [{ tags: ["a b"] }, /tags may hold/],
-  [{ timeZone: "Mars/Olympus" }, /unknown time zone/],
-  [{ at: new Date(Number.NaN) }, /not a valid/],
-])("%j is refused, and nothing is created", async (options, message) => {
-  await expect(append(options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message });
-  expect(readdirSync(workspaceDir)).toEqual([]);
 });
 
 describe.each<[string, () => Promise<unknown>]>([

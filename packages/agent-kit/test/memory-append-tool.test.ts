@@ -78,25 +78,9 @@ describe("a note that a model writes", () => {
     expect(read("memory/2026-11-23.md")).toBe(`# 2026-11-23\n\n- 00:00 ${fact}\n`);
   });
 
-  test("goes to the curated file where it is to last", async () => {
-    expect(await runner()("memory_append", { text: fact, kind: "longterm", tags: null })).toMatchObject(input.curated);
-    expect(read("MEMORY.md")).toBe(`- 2026-11-22 ${fact}\n`);
-  });
-
   test.each(input.takenTags as [unknown, string][])("has the tags %j as %j", async (tags, written) => {
     expect(await runner()("memory_append", { text: 4471, kind: "Daily", tags })).toMatchObject({ state: "appended" });
     expect(read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${`4471 ${written}`.trim()}\n`);
-  });
-
-  test("is written once, and reported as a duplicate by other tools", async () => {
-    await runner()("memory_append", { text: fact, kind: "daily" });
-    expect(await runner()("memory_append", { text: fact, kind: "daily" })).toMatchObject({
-      status: "ok",
-      state: "duplicate",
-      citation: `${daily}#L3-L3`,
-      note: expect.stringContaining("Nothing was written"),
-    });
-    expect(read(daily)).toBe(`# 2026-11-22\n\n- 23:59 ${fact}\n`);
   });
 
   test("is written while the search is in its cooldown", async () => {
@@ -228,28 +212,6 @@ describe("a secret that a model writes", () => {
   // In pieces, so that no scanner takes this repository for leaking.
   const token = `glwt-${"a1B2c3D4e5".repeat(2)}`;
   const text = `The runner of the harbour:\nit signs in with ${token}.`;
-  const named = "The NAS is new, its password: kX9mQ2wx7t";
-
-  test("is refused where its shape makes it certain, with kind, line and next step", async () => {
-    expect(await runner()("memory_append", { text, kind: "daily" })).toEqual({
-      status: "error",
-      code: "INVALID_ARGUMENT",
-      field: "text",
-      error: expect.stringMatching(/GitLab token, line 2.*leave it out, and write where it is kept.*memory\.secrets/s),
-      action: 'Correct "text" and call memory_append again.',
-    });
-    expect(
-      await runner()("memory_append", { text: fact, kind: "daily", tags: [`ghp_${"a1B2c3".repeat(6)}`] }),
-    ).toMatchObject({
-      field: "tags",
-    });
-    expect(readdirSync(workspaceDir)).toEqual([]);
-  });
-
-  test("is masked where it is one by its name alone, and the answer says so", async () => {
-    expect(await runner()("memory_append", { text: named, kind: "daily" })).toMatchObject(input.masked);
-    expect(read(daily)).toContain("The NAS is new, its password: [redacted: password]\n");
-  });
 
   test.each([
     ["mask", "[redacted: GitLab token]"],
@@ -263,14 +225,6 @@ describe("a secret that a model writes", () => {
     ).toMatchObject({ status: "ok" });
     expect(read("MEMORY.md")).toContain(`it signs in with ${kept}.`);
   });
-
-  test.each([token, token.replace("-", String.raw`\-`), token.replace("-", "&#45;"), token.replace("-", "%2D")])(
-    "is refused in any form: %s",
-    async (written) => {
-      const answer = await runner()("memory_append", { text: `The bot has ${written} now`, kind: "daily" });
-      expect(answer).toMatchObject({ field: "text", error: expect.stringContaining("GitLab token, line 1") });
-    },
-  );
 });
 
 describe("a failure", () => {

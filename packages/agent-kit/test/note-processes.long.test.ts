@@ -3,16 +3,8 @@ import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { tempFolder } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
-import { expectSurvivesKills, expectAllLines, sharedNote } from "./support/note-processes.ts";
+import { sharedNote } from "./support/note-processes.ts";
 import { runProgram } from "./support/run-program.ts";
-
-test("three processes that edit a note 40 times and one that appends 150 notes lose nothing of each other", async () => {
-  await expectAllLines(40, 150);
-}, 300_000);
-
-test("a process that is killed eight times while it edits leaves the note whole and unlocked", async () => {
-  await expectSurvivesKills(8);
-}, 300_000);
 
 interface Outcome {
   room: number;

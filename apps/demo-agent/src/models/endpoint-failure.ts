@@ -51,7 +51,7 @@ export function answerFailure(
   const { where, model, keyName, urlName } = endpoint;
   const { status, text } = answer;
   const at = status === undefined ? "" : ` (${status})`;
-  const told = wordsOf(text, endpoint);
+  const words = wordsOf(text, endpoint);
   const failure = (code: MemoryErrorCode, message: string, waitMs?: number): EndpointFailure =>
     new EndpointFailure(code, message, { status, waitMs });
   if (status === 401 || status === 403 || text.includes("API_KEY_INVALID"))
@@ -60,15 +60,15 @@ export function answerFailure(
   if (status !== undefined && status >= 300 && status < 400)
     return failure("CONFIG", `${where} sends on to another address${at}: write that one into ${urlName}`);
   if (/context.?(?:length|size|window)|too many tokens|number of tokens|prompt is too long/i.test(text))
-    return failure("INVALID_ARGUMENT", `the conversation is too long for ${model}${at}, shorten it: ${told}`);
+    return failure("INVALID_ARGUMENT", `the conversation is too long for ${model}${at}, shorten it: ${words}`);
   if (text.includes("insufficient_quota"))
-    return failure("UNAVAILABLE", `${where} takes no more requests${at}, check your plan there: ${told}`);
+    return failure("UNAVAILABLE", `${where} takes no more requests${at}, check your plan there: ${words}`);
   const waitMs = waitOf(answer.headers);
   if (status === 429)
-    return failure("UNAVAILABLE", `${where} takes no more requests for now${at}, ask again later: ${told}`, waitMs);
+    return failure("UNAVAILABLE", `${where} takes no more requests for now${at}, ask again later: ${words}`, waitMs);
   if (status === undefined || status === 408 || status >= 500)
-    return failure("UNAVAILABLE", `${where} gave no whole answer${at}, ask again later: ${told}`, waitMs);
-  return failure("UNAVAILABLE", `${where} answered with an error${at}, check --model and ${urlName}: ${told}`);
+    return failure("UNAVAILABLE", `${where} gave no whole answer${at}, ask again later: ${words}`, waitMs);
+  return failure("UNAVAILABLE", `${where} answered with an error${at}, check --model and ${urlName}: ${words}`);
 }
 
 /** A request without a response. A refused connection is not retried. */

@@ -7,7 +7,7 @@ import { withoutPromptMarks } from "../edit/note-text.ts";
 import { timeOf, flushGroups } from "./flush-groups.ts";
 import type { FlushNote } from "./flush-journal.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";
-import { mostlySaid } from "./same-fact.ts";
+import { mostlySaid } from "./compare-facts.ts";
 
 /** The origin of a conversation, which its digest names. */
 export interface ConversationOrigin {

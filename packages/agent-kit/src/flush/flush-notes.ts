@@ -6,7 +6,7 @@ import { formatCitation } from "../citations.ts";
 import { noteName } from "../edit/append-note.ts";
 import { flat } from "../edit/note-text.ts";
 import type { FlushNote } from "./flush-journal.ts";
-import { saysAll } from "./same-fact.ts";
+import { saysAll } from "./compare-facts.ts";
 
 export class FlushNotes {
   all: readonly FlushNote[];

@@ -80,7 +80,7 @@ export function lateAnswer(what: string, timeoutMs: number, action: string): Mem
 
 type DeadlineOutcome<T> = { readonly timedOut: false; readonly value: T } | { readonly timedOut: true };
 
-/** Runs a call with a deadline, and tells this deadline from others below it. Throws the errors of the call and its abort. */
+/** Runs a call with a deadline, and distinguishes this deadline from others below it. Throws the errors of the call and its abort. */
 export async function inTime<T>(
   run: (signal: AbortSignal) => Promise<T>,
   deadlineMs: number,

@@ -1,4 +1,13 @@
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import type { MemoryToolsOptions } from "@memslot/agent-kit";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -51,7 +60,10 @@ describe("the log of changes", () => {
   const folder = (): string => path.join(notes.stateDir, "changes");
   const file = (): string => path.join(folder(), readdirSync(folder())[0] ?? "");
   const { edit, forget, undo, changes } = new Proxy({} as NoteScript["verbs"], {
-    get: (_, verb: keyof NoteScript["verbs"]) => (...given: never[]) => (notes.verbs[verb] as (...all: never[]) => unknown)(...given),
+    get:
+      (_, verb: keyof NoteScript["verbs"]) =>
+      (...given: never[]) =>
+        (notes.verbs[verb] as (...all: never[]) => unknown)(...given),
   });
   beforeEach(() => notes.write("- a\n- b\n"));
 

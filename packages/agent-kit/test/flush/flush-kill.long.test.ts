@@ -72,16 +72,3 @@ test(`a process that is killed at ${points} points loses no message that it was 
   expect(dropped.filter((id) => id.endsWith("-u") && !there.includes(id))).toEqual([]);
   expect(journaled(place.state)).toEqual([]);
 }, 600_000);
-
-test.each(["refuses", "hangs"])(
-  "200 turns end with their process, whenever the endpoint of the model %s",
-  async (death) => {
-    for (let point = 1; point <= 200; point += 10) {
-      const folder = tempFolder();
-      const args = [folder, path.join(folder, "state"), 200, point, death, "settled", "close"];
-      const ended = await runProgram("flush/support/flush-waits.ts", args).ended;
-      expect(ended, `request ${point}`).toMatchObject({ code: 0, lines: ["ended"] });
-    }
-  },
-  600_000,
-);

@@ -6,7 +6,18 @@ import facts from "../data/facts.json" with { type: "json" };
 import scripts from "../data/flush-scripts.json" with { type: "json" };
 import flushes from "../data/flushes.json" with { type: "json" };
 import { runProgram } from "../support/run-program.ts";
-import { type FlushHouse, down, entryOf, inTurn, noteTaker, retry, talk, useFlushHouse, user, watching } from "./support/flush-house.ts";
+import {
+  type FlushHouse,
+  down,
+  entryOf,
+  inTurn,
+  noteTaker,
+  retry,
+  talk,
+  useFlushHouse,
+  user,
+  watching,
+} from "./support/flush-house.ts";
 import { FlushScript, type FlushStep } from "./support/flush-script.ts";
 
 let house: FlushHouse;

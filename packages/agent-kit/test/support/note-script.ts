@@ -2,23 +2,33 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import {
   type ChangePlace,
+  type AppendNoteOptions,
   type LoggedChange,
   type MemoryCommands,
   type MemoryToolsOptions,
+  appendNote,
   createMemoryCommands,
   createMemoryTools,
   listChanges,
   restoreNote,
   undoChange,
 } from "@memslot/agent-kit";
-import { createWorkspace } from "@memslot/test-tools/files";
+import { createWorkspace, type Files } from "@memslot/test-tools/files";
 import { expect } from "vitest";
 import { fakeMemory, withPatterns } from "./fake-memory.ts";
 
 const settings = { extraPaths: [], notes: "auto" as const };
 const clock = (): Date => new Date("2026-11-22T12:00:00Z");
 /** In parts, so that no scanner takes this repository for leaking. */
-const secrets = { "{token}": `glwt-${"a1B2c3D4e5".repeat(2)}`, "{key}": `sk_live_${"a1B2c3D4".repeat(4)}` };
+const token = `glwt-${"a1B2c3D4e5".repeat(2)}`;
+const secrets = {
+  "{token}": token,
+  "{escaped}": token.replace("-", String.raw`\\-`),
+  "{entity}": token.replace("-", "&#45;"),
+  "{encoded}": token.replace("-", "%2D"),
+  "{key}": `sk_live_${"a1B2c3D4".repeat(4)}`,
+  "{github}": `ghp_${"a1B2c3".repeat(6)}`,
+};
 
 type Answer = Record<string, unknown>;
 export type Step = [verb: keyof NoteScript["verbs"], ...given: never[]];
@@ -29,8 +39,8 @@ export class NoteScript {
   readonly workspaceDir: string;
   readonly stateDir: string;
 
-  constructor() {
-    const workspace = createWorkspace({ "memory/.keep": "" });
+  constructor(files: Files = { "memory/.keep": "" }) {
+    const workspace = createWorkspace(files);
     [this.folder, this.workspaceDir, this.stateDir] = [workspace.folder, workspace.workspaceDir, workspace.stateDir];
   }
 
@@ -70,7 +80,8 @@ export class NoteScript {
       },
     });
     const edit = { stateDir, settings, timeZone: "UTC", clock };
-    return createMemoryTools({ memory, citations: "on", sessionKey: "agent:main:main", edit, ...options });
+    const append = { timeZone: "UTC", clock };
+    return createMemoryTools({ memory, citations: "on", sessionKey: "agent:main:main", append, edit, ...options });
   }
 
   commands(sessionKey?: string): MemoryCommands {
@@ -102,6 +113,16 @@ export class NoteScript {
   readonly verbs = {
     write: async (text: string, relPath?: string) => this.write(text, relPath),
     delete: async (relPath: string) => rmSync(path.join(this.workspaceDir, relPath)),
+    /** Appends a note with the usual text, on the usual day. */
+    append: async (options: Partial<AppendNoteOptions>, expected: object) => {
+      const { workspaceDir } = this;
+      const at = new Date(options.at ?? "2026-11-22T13:05:00Z");
+      const given = { text: "The harbour code is HX-19.", kind: "daily" as const, timeZone: "UTC", ...options };
+      const appended = appendNote({ ...given, workspaceDir, at });
+      if ("code" in expected) await expect(appended).rejects.toMatchObject(withPatterns(expected));
+      else expect(await appended).toMatchObject(withPatterns(expected));
+    },
+    files: async (...names: string[]) => expect(readdirSync(this.workspaceDir).toSorted()).toEqual(names),
     is: async (text: string, relPath?: string) => expect(this.read(relPath)).toBe(text),
     notes: async (texts: Answer) => expect(this.notes()).toEqual(texts),
     trash: async (count: number) => expect(this.trash()).toHaveLength(count),
@@ -111,9 +132,10 @@ export class NoteScript {
     /** Calls that must all answer so. */
     call: async (name: string, expected: object, ...inputs: Answer[]) => {
       for (const input of inputs)
-        expect(await this.call(name, { path: "MEMORY.md", hash: "{hash}", ...input }), JSON.stringify(input)).toMatchObject(
-          withPatterns(expected),
-        );
+        expect(
+          await this.call(name, name === "memory_append" ? input : { path: "MEMORY.md", hash: "{hash}", ...input }),
+          JSON.stringify(input),
+        ).toMatchObject(withPatterns(expected));
     },
     edit: (old: string, text: string, expected: object = { status: "ok" }, more: Answer = {}) =>
       this.verbs.call("memory_edit", expected, { old, new: text, ...more }),
@@ -153,7 +175,7 @@ export class NoteScript {
   async run(steps: readonly Step[]): Promise<void> {
     const text = Object.entries(secrets).reduce(
       (all, [name, secret]) => all.replaceAll(name, secret),
-      JSON.stringify(steps),
+      JSON.stringify(steps).replaceAll(/x\*(\d+)/gu, (_, count) => "x".repeat(Number(count))),
     );
     for (const [index, [verb, ...given]] of (JSON.parse(text) as Step[]).entries()) {
       try {

@@ -3,7 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
-/** Runs `work` and returns its unhandled rejections, which the runner does not see. */
+/** Runs `work` and returns what it printed, to the streams of the process or with `console`. */
 export async function withPrinted(work: () => Promise<void>): Promise<string[]> {
   const printed: string[] = [];
   const keep = (text: unknown): boolean => printed.push(String(text)) > 0;
@@ -22,7 +22,7 @@ export async function withPrinted(work: () => Promise<void>): Promise<string[]> 
   return printed;
 }
 
-/** Runs `work` and gives back what was rejected with nobody to see it. The runner is not told: the check says it. */
+/** Runs `work` and returns its unhandled rejections. The runner does not see them: the check reports them. */
 export async function withRejections(work: () => Promise<void>): Promise<string[]> {
   const unseen: string[] = [];
   const others = process.listeners("unhandledRejection");
@@ -31,7 +31,7 @@ export async function withRejections(work: () => Promise<void>): Promise<string[
   process.on("unhandledRejection", note);
   try {
     await work();
-    // Node tells of a rejection when the microtasks of a turn are done.
+    // Node reports a rejection when the microtasks of a turn are done.
     for (let turns = 0; turns < 5; turns++) await turn();
   } finally {
     process.removeListener("unhandledRejection", note);
@@ -41,8 +41,8 @@ export async function withRejections(work: () => Promise<void>): Promise<string[
 }
 
 /**
- * Runs `work` with a home folder and a folder for temporary files of its own, made below `base`. Gives back the names of
- * what it has left in them, also after a while: a library may tidy up behind.
+ * Runs `work` with its own home folder and folder for temporary files, created below `base`. Returns the names of files that
+ * it left in them. Waits up to `patienceMs` for them to be removed.
  */
 export async function withFolders(base: string, patienceMs: number, work: () => Promise<void>): Promise<string[]> {
   const [home, temporary] = [join(base, "home"), join(base, "tmp")];
@@ -66,10 +66,7 @@ export async function withFolders(base: string, patienceMs: number, work: () => 
   }
 }
 
-/**
- * An empty folder tells nothing of anybody, and a library may leave one where a call was given up in its middle, as was seen of
- * LanceDB.
- */
+/** Files only: LanceDB leaves an empty folder if a call is aborted. */
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
@@ -99,7 +96,7 @@ export async function longestBlockMs(work: () => Promise<void>): Promise<number>
 
 const schedule = "/proc/thread-self/schedstat";
 
-/** A clock that stands still while this thread waits for a processor; where the system does not report that, a plain clock. */
+/** A clock that does not count the time in which this thread waits for a processor, if the system reports that. */
 function ownTimeMs(): number {
   const waitedNs = existsSync(schedule) ? Number(readFileSync(schedule, "utf8").split(" ")[1]) : 0;
   return performance.now() - (waitedNs || 0) / 1e6;

@@ -10,7 +10,18 @@ import {
   runToolCall,
 } from "@memslot/agent-kit";
 import { withPatterns } from "../../support/fake-memory.ts";
-import { type FlushHouse, assistant, down, entryOf, inTurn, noteTaker, retry, talk, useFlushHouse, user } from "./flush-house.ts";
+import {
+  type FlushHouse,
+  assistant,
+  down,
+  entryOf,
+  inTurn,
+  noteTaker,
+  retry,
+  talk,
+  useFlushHouse,
+  user,
+} from "./flush-house.ts";
 
 /** A model by its name, or one that writes these notes and then says or does something. */
 type Model = "note" | "down" | { write?: string[]; kind?: string; say?: string | null };
@@ -71,7 +82,9 @@ export class FlushScript {
       clock: () => this.#now,
       ...(window !== undefined && { contextWindowTokens: window }),
       ...(compaction && { agent: this.house.agentWith(compaction) }),
-      ...(sessionId !== undefined && { session: { ...session, key: session.key, id: sessionId, facts: session.facts } }),
+      ...(sessionId !== undefined && {
+        session: { ...session, key: session.key, id: sessionId, facts: session.facts },
+      }),
       ...(memory === false && { memory: undefined }),
     };
   }
@@ -106,7 +119,8 @@ export class FlushScript {
       await this.verbs.retry(expected);
     },
     /** The log of a day, as a whole. */
-    note: async (day: string, ...lines: string[]) => expect(this.house.note(day)).toBe(lines.map((line) => `${line}\n`).join("")),
+    note: async (day: string, ...lines: string[]) =>
+      expect(this.house.note(day)).toBe(lines.map((line) => `${line}\n`).join("")),
     /** How often each word is in all notes. */
     counts: async (counts: Record<string, number>) => {
       for (const [word, count] of Object.entries(counts))
@@ -126,7 +140,10 @@ export class FlushScript {
       expect((this.#model?.given ?? []).map(({ messages }) => messages.map(({ id }) => id).join())).toEqual(turns),
     /** What the prompt of each turn contains. */
     prompts: async (...patterns: string[]) =>
-      this.#expect((this.#model?.given ?? []).map(({ prompt }) => prompt), patterns),
+      this.#expect(
+        (this.#model?.given ?? []).map(({ prompt }) => prompt),
+        patterns,
+      ),
     blockJournal: async () => this.house.blockJournal(),
     blockNotes: async () => {
       renameSync(this.#memoryFolder, `${this.#memoryFolder}.away`);
@@ -149,4 +166,3 @@ export class FlushScript {
     }
   }
 }
-
