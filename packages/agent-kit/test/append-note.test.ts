@@ -12,7 +12,7 @@ import { createWorkspace, type Files, tempFolder } from "@memslot/test-tools/fil
 import { beforeEach, describe, expect, test } from "vitest";
 import data from "./data/days.json" with { type: "json" };
 import scripts from "./data/note-scripts.json" with { type: "json" };
-import { NoteScript, type Step } from "./support/note-script.ts";
+import { expectSteps, NoteScript, type Step } from "./support/note-script.ts";
 
 let workspaceDir: string;
 let write: (files: Files) => void;
@@ -36,7 +36,7 @@ function cited({ citation }: AppendedNote): string {
 }
 
 test.each(Object.entries(scripts as unknown as Record<string, Step[]>))("%s", async (_, steps) => {
-  await new NoteScript({}).run(steps);
+  await expectSteps(new NoteScript({}), steps);
 });
 
 describe("a note", () => {

@@ -14,12 +14,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import scripts from "../data/change-scripts.json" with { type: "json" };
 import refused from "../data/commands.json" with { type: "json" };
 import data from "../data/edits.json" with { type: "json" };
-import { NoteScript, type Step } from "../support/note-script.ts";
+import { expectSteps, NoteScript, type Step } from "../support/note-script.ts";
 
 let notes: NoteScript;
 beforeEach(() => void (notes = new NoteScript()));
 
-test.each(Object.entries(scripts as unknown as Record<string, Step[]>))("%s", async (_, steps) => notes.run(steps));
+test.each(Object.entries(scripts as unknown as Record<string, Step[]>))("%s", async (_, steps) =>
+  expectSteps(notes, steps),
+);
 
 describe("the tools that change notes", () => {
   test("exist only for a session alone with the owner, if the host has settings for them", () => {
@@ -52,14 +54,20 @@ describe("the tools that change notes", () => {
     for (const [old = "", text = ""] of data.hostile)
       for (const supersedes of [undefined, ...(old === "- keep" && !/^[#`]/u.test(text) ? [true] : [])])
         await notes.verbs.edit(old, text, { status: "error" }, { supersedes });
-    await notes.run([["is", "# Facts\n- << x\n- keep\n"], ["changes"]] as never);
+    expect(notes.read()).toBe("# Facts\n- << x\n- keep\n");
+    await notes.verbs.changes();
   });
 });
 
 describe("the log of changes", () => {
   const folder = (): string => path.join(notes.stateDir, "changes");
   const file = (): string => path.join(folder(), readdirSync(folder())[0] ?? "");
-  const { edit, forget, undo, changes } = new Proxy({} as NoteScript["verbs"], {
+  const {
+    edit,
+    forget,
+    undo,
+    changes: expectChanges,
+  } = new Proxy({} as NoteScript["verbs"], {
     get:
       (_, verb: keyof NoteScript["verbs"]) =>
       (...given: never[]) =>
@@ -71,7 +79,7 @@ describe("the log of changes", () => {
     await edit("- a", "- A");
     writeFileSync(file(), `${readFileSync(file(), "utf8")}{"change":{"id":"half`);
     await edit("- b", "- B");
-    await changes("edit done", "edit done");
+    await expectChanges("edit done", "edit done");
     await undo();
     await undo();
     expect(notes.read()).toBe("- a\n- b\n");
@@ -79,17 +87,17 @@ describe("the log of changes", () => {
 
   test("is read again if another file takes its place, and half a line once it is complete", async () => {
     await edit("- a", "- A");
-    await changes("edit done");
+    await expectChanges("edit done");
     const [entry = "", end = ""] = readFileSync(file(), "utf8").split(/(?<=\n)/u);
     writeFileSync(file(), entry + end + entry.slice(0, 10));
-    await changes("edit done");
+    await expectChanges("edit done");
     const second = entry.replaceAll(/"id":"[0-9a-f]+"/gu, '"id":"00000001"');
     const more = '{"id":"00000001","outcome":"not done"}\n{"id":"00000002","outcome":"done"}\n';
     writeFileSync(file(), `${entry}${end}${second}garbage\n${more}`);
-    await changes("edit done", "edit not done");
+    await expectChanges("edit done", "edit not done");
     writeFileSync(`${file()}~`, entry + end);
     renameSync(`${file()}~`, file());
-    await changes("edit done");
+    await expectChanges("edit done");
   });
 
   test("gets the outcomes that a killed process did not write from the next process", async () => {
@@ -98,11 +106,11 @@ describe("the log of changes", () => {
     const lines = readFileSync(file(), "utf8").split("\n");
     const withoutEnds = lines.filter((line) => !line.includes('"outcome"')).join("\n");
     writeFileSync(file(), withoutEnds);
-    await changes("edit done", "forget done");
+    await expectChanges("edit done", "forget done");
     // As if the second had been logged and never made.
     writeFileSync(file(), withoutEnds);
     notes.write("- A\n- b\n");
-    await changes("edit done", "forget not done");
+    await expectChanges("edit done", "forget not done");
     expect(notes.trash()).toEqual([]);
     await notes.verbs.restore("/no change to undo/");
     expect(notes.read()).toBe("- A\n- b\n");

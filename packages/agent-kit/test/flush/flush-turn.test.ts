@@ -3,16 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { type ConversationMessage, flushPrompts, type FlushTurn, isNoReply, runToolCall } from "@memslot/agent-kit";
 import flushes from "../data/flushes.json" with { type: "json" };
 import { fakeMemory } from "../support/fake-memory.ts";
-import {
-  type FlushHouse,
-  assistant,
-  noteTaker,
-  talk,
-  useFlushHouse,
-  user,
-  watching,
-  retry,
-} from "./support/flush-house.ts";
+import { type FlushHouse, assistant, talk, useFlushHouse, user, watching, retry } from "./support/flush-house.ts";
 
 let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));

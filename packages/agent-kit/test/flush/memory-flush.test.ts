@@ -5,6 +5,7 @@ import { type FlushState, type FlushTurn, type MemoryFlush, runToolCall, shouldF
 import facts from "../data/facts.json" with { type: "json" };
 import scripts from "../data/flush-scripts.json" with { type: "json" };
 import flushes from "../data/flushes.json" with { type: "json" };
+import { expectSteps } from "../support/note-script.ts";
 import { runProgram } from "../support/run-program.ts";
 import {
   type FlushHouse,
@@ -24,7 +25,7 @@ let house: FlushHouse;
 beforeEach(() => void (house = useFlushHouse()));
 
 test.each(Object.entries(scripts as unknown as Record<string, FlushStep[]>))("%s", async (_, steps) => {
-  await new FlushScript().run(steps);
+  await expectSteps(new FlushScript(), steps);
 });
 
 /** A model that writes these notes, each in a call of its own, and keeps the answers. */

@@ -23,28 +23,6 @@ const read = ({ recorded, facts }: Session): (string | number | undefined)[] => 
 ];
 
 describe("a transcript whose last line is incomplete", () => {
-  test.each([0, 1, 20, 60, second.length - 1])("is continued behind %d bytes of it", async (length) => {
-    const stateDir = tempFolder();
-    const before = `${first}\n${second.slice(0, length)}`;
-    const broken = length === 0 ? 0 : 1;
-    const session = await openWith(before, stateDir);
-    expect(session.facts.brokenLines).toBe(broken);
-    await session.append(user("second", "b"), assistant("answer"));
-    await session.close();
-    const again = await openSession(stateDir);
-    expect(read(again)).toEqual(["first", "second", "answer", broken]);
-    expect(readFileSync(session.file, "utf8").startsWith(before)).toBe(true);
-    expect(again.facts.transcriptBytes).toBe(readFileSync(session.file).length);
-  });
-
-  test("counts the line if only its end is missing", async () => {
-    const session = await openWith(`${first}\n${second}`);
-    expect(read(session)).toEqual(["first", "second", 0]);
-    await session.append(user("second", "b"), user("third"));
-    expect(read(session)).toEqual(["first", "second", "third", 0]);
-    expect(readFileSync(session.file, "utf8").split("\n").slice(0, 2)).toEqual([first, second]);
-  });
-
   test("is continued behind half a character", async () => {
     const bytes = Buffer.from(said("b", "Grüße"));
     const half = bytes.subarray(0, bytes.indexOf(0xc3) + 1);
@@ -76,13 +54,6 @@ describe("a transcript of another program", () => {
 
   test.each<[string, string | Buffer, (string | number)[]]>([
     ["without lines that are not UTF-8", Buffer.from(`${said("a", "Grüße")}\n${second}\n`, "latin1"), ["second", 1]],
-    [
-      "without lines that are not JSON, which it counts",
-      `${[first, "{broken", "", "[1]", '"text"', "null", second, "\0\0"].join("\n")}\n`,
-      ["first", "second", 5],
-    ],
-    ["with a byte order mark and CRLF", `\uFEFF${first}\r\n\r\n${second}\r\n`, ["first", "second", 0]],
-    ["with a message once that it has twice", `${first}\n${second}\n${first}\n`, ["first", "second", 0]],
     ["without a line of 17 MB", `${said("a", "x".repeat(17 * 1024 * 1024))}\n${second}\n`, ["second", 1]],
     ["wherever its lines end", texts.map((text, index) => `${said(`m${index}`, text)}\n`).join(""), [...texts, 0]],
   ])("is read %s", async (_, content, expected) => {
@@ -108,12 +79,6 @@ describe("a transcript of another program", () => {
     expect(again.recorded).toEqual([...session.recorded]);
     expect(again.recorded).toHaveLength(5);
   });
-
-  test("keeps nothing if its compaction begins with a message that is missing", async () => {
-    const compaction = JSON.stringify({ type: "compaction", summary: "all", firstKeptEntryId: "gone" });
-    const session = await openWith(`${first}\n${compaction}\n${second}\n`);
-    expect(session.context).toMatchObject({ summary: "all", messages: [{ text: "second" }] });
-  });
 });
 
 describe("a transcript that cannot be used", () => {
@@ -134,18 +99,5 @@ describe("a transcript that cannot be used", () => {
     });
     rmSync(session.file, { recursive: true });
     expect((await sessions.open(key)).id).toBe("old");
-  });
-
-  test("because it was deleted fails the next messages; the next session of the key begins it anew", async () => {
-    const stateDir = tempFolder();
-    const session = await openWith(`${first}\n`, stateDir);
-    rmSync(session.file);
-    for (let times = 0; times < 2; times++)
-      await expect(session.append(user("lost"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    await session.close();
-    const again = await openSession(stateDir);
-    expect([again.id, ...read(again)]).toEqual(["old", 0]);
-    await again.append(user("x"));
-    expect(again.facts).toMatchObject({ compactionCount: 0, id: "old" });
   });
 });

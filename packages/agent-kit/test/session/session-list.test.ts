@@ -1,19 +1,18 @@
-import { readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { beforeEach, describe, expect, test } from "vitest";
 import { openSessions, type Sessions } from "@memslot/agent-kit";
-import { assistant, folderIn, key, linesOf, listIn, openSession, sessionsIn, user } from "./support/sessions.ts";
+import { assistant, folderIn, key, linesOf, listIn, sessionsIn, user } from "./support/sessions.ts";
 import data from "../data/session-list.json" with { type: "json" };
 
 let stateDir: string;
 let sessions: Sessions;
-let notices: string[];
 let now: Date;
 
 beforeEach(async () => {
   now = new Date("2026-03-05T10:00:00Z");
-  ({ stateDir, sessions, notices } = await sessionsIn(undefined, () => now));
+  ({ stateDir, sessions } = await sessionsIn(undefined, () => now));
 });
 
 const listFile = (): string => path.join(folderIn(stateDir), "sessions.json");
@@ -21,32 +20,6 @@ const writeList = (content: object | string): void => writeFiles(folderIn(stateD
 const namesIn = (): string[] => readdirSync(folderIn(stateDir)).toSorted();
 
 describe("the list of sessions", () => {
-  test("says which transcript a key has, and keeps what it does not know", async () => {
-    const foreign = { sessionId: "s1", model: "x", tokens: { total: 7 } };
-    writeList({ other: foreign, odd: "text", [key]: { ...foreign, sessionId: "s2", label: "mine" } });
-    const session = await sessions.open(key);
-    expect(session.id).toBe("s2");
-    const flushed = { memoryFlushAt: "2026-03-05T09:00:00.000Z", memoryFlushCompactionCount: 2 };
-    await session.update({ ...flushed, model: "y" });
-    await session.update({ label: undefined });
-    expect(listIn(stateDir)).toEqual({
-      other: foreign,
-      odd: "text",
-      [key]: {
-        sessionId: "s2",
-        sessionFile: "s2.jsonl",
-        updatedAt: now.getTime(),
-        compactionCount: 0,
-        compactedBytes: 0,
-        ...flushed,
-        model: "y",
-        tokens: { total: 7 },
-      },
-    });
-    await session.close();
-    expect((await sessions.open(key)).facts).toMatchObject(flushed);
-  });
-
   test("is not written with each message, and has the time of the last one after the session is closed", async () => {
     const startedAt = performance.now();
     const session = await sessions.open(key);
@@ -78,17 +51,6 @@ describe("the list of sessions", () => {
     expect(facts).toMatchObject({ compactionCount: 1, transcriptBytes: statSync(first.file).size });
   });
 
-  test("is corrected from the transcript if a process ended between the two", async () => {
-    const session = await sessions.open(key);
-    const before = readFileSync(listFile());
-    await session.append(user("1", "1"));
-    await session.compact({ summary: "s", firstKeptId: "1", tokensBefore: 1 });
-    await sessions.close();
-    writeFileSync(listFile(), before);
-    expect((await openSession(stateDir)).facts).toMatchObject({ compactionCount: 1, bytesSinceCompaction: 0 });
-    expect(listIn(stateDir)[key]).toMatchObject({ compactionCount: 1 });
-  });
-
   test.each(["", "{", "[]", '"x"', "\0\0", '{"a": {"sessionId": "x"}', undefined])(
     "with the content %j is set aside with a notice, and rebuilt from the transcripts",
     async (content) => {
@@ -112,28 +74,6 @@ describe("the list of sessions", () => {
     },
   );
 
-  test("that is damaged while a session is open loses nothing", async () => {
-    const session = await sessions.open(key);
-    await session.append(user("before"));
-    writeList("oops");
-    await session.update({ memoryFlushCompactionCount: 1 });
-    expect(notices.join()).toContain("set aside");
-    expect(listIn(stateDir)[key]).toMatchObject({ sessionId: session.id, memoryFlushCompactionCount: 1 });
-    await session.append(assistant("after"));
-    expect(linesOf(session.file)).toHaveLength(3);
-  });
-
-  test("in which another host gave the key a new session is left as it is", async () => {
-    const session = await sessions.open(key);
-    const theirs = { [key]: { sessionId: "another" } };
-    writeList(theirs);
-    await expect(session.update({ label: "mine" })).rejects.toMatchObject({ code: "CLOSED" });
-    await session.append(user("still written"));
-    await session.close();
-    expect(listIn(stateDir)).toEqual(theirs);
-    expect((await sessions.open(key)).id).toBe("another");
-  });
-
   test.each<[string, unknown]>(data.refusedNames as [string, unknown][])(
     "that names %s for a key begins a new session",
     async (_what, entry) => {
@@ -145,12 +85,6 @@ describe("the list of sessions", () => {
     },
   );
 
-  test("may name a transcript of its folder by its whole path", async () => {
-    writeList({ [key]: { sessionId: "id", sessionFile: path.join(folderIn(stateDir), "mine.jsonl") } });
-    const session = await sessions.open(key);
-    expect([session.id, path.basename(session.file)]).toEqual(["id", "mine.jsonl"]);
-  });
-
   test("may have keys that mean something to JavaScript", async () => {
     const names = ["__proto__", "constructor", "toString"];
     for (const name of names) await (await sessions.open(name)).append(user(name));
@@ -159,14 +93,6 @@ describe("the list of sessions", () => {
     for (const name of names)
       expect((await again.sessions.open(name)).recorded.map(({ text }) => text)).toEqual([name]);
   });
-
-  test.each(["sessionId", "sessionFile", "updatedAt", "compactionCount", "compactedBytes"])(
-    "does not let a host set %s",
-    async (name) => {
-      const session = await sessions.open(key);
-      await expect(session.update({ [name]: "x" })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-    },
-  );
 });
 
 describe("a reset", () => {

@@ -1,9 +1,11 @@
 import { statSync } from "node:fs";
 import path from "node:path";
-import { tempFolder } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
-import type { ConversationMessage, NewMessage } from "@memslot/agent-kit";
+import type { NewMessage } from "@memslot/agent-kit";
+import scripts from "../data/session-scripts.json" with { type: "json" };
 import transcript from "../data/transcript.json" with { type: "json" };
+import { expectSteps } from "../support/note-script.ts";
+import { SessionScript, type SessionStep } from "./support/session-script.ts";
 import { assistant, folderIn, key, linesOf, openSession, sessionsIn, user } from "./support/sessions.ts";
 
 const at = "2026-03-05T10:00:00.000Z";
@@ -24,6 +26,10 @@ const round: NewMessage[] = [
   { role: "tool", toolCallId: "call_1", toolName: "memory_get", text: "the arguments are no JSON" },
   assistant("Nothing yet."),
 ];
+
+test.each(Object.entries(scripts as unknown as Record<string, SessionStep[]>))("%s", async (_, steps) => {
+  await expectSteps(new SessionScript(), steps);
+});
 
 describe("a transcript", () => {
   test("gives back every message as it was said, also broken arguments of a tool call", async () => {
@@ -55,27 +61,6 @@ describe("a transcript", () => {
     expect(statSync(session.file).mode & 0o777).toBe(0o600);
     expect(statSync(path.join(folderIn(stateDir), "sessions.json")).mode & 0o777).toBe(0o600);
     expect(statSync(folderIn(stateDir)).mode & 0o777).toBe(0o700);
-  });
-
-  test("has a message once, however often it is said", async () => {
-    const { sessions } = await sessionsIn();
-    const session = await sessions.open(key);
-    const [first] = await session.append(user("first", "a"));
-    expect(await session.append(user("other words", "a"), user("b", "b"), user("b", "b"))).toEqual([
-      first,
-      ...(await session.append(user("b", "b"), user("b", "b"))),
-    ]);
-    await session.compact({ summary: "s", firstKeptId: "b", tokensBefore: 1 });
-    await session.append(user("first", "a"));
-    expect(session.context.messages.map(({ id }) => id)).toEqual(["b"]);
-    await session.close();
-    const again = await sessions.open(key);
-    await again.append(user("first", "a"), assistant("answer", "c"));
-    expect(linesOf(again.file).flatMap((line) => (line["type"] === "message" ? line["id"] : []))).toEqual([
-      "a",
-      "b",
-      "c",
-    ]);
   });
 
   test("knows the last thousand ids before a compaction, and no more", async () => {
@@ -120,86 +105,11 @@ describe("a transcript", () => {
 });
 
 describe("the context", () => {
-  test("begins with the last summary and the first message that was kept", async () => {
-    const { sessions } = await sessionsIn();
-    const session = await sessions.open(key);
-    await session.append(user("1", "1"), assistant("2", "2"), user("3", "3"));
-    await session.compact({ summary: "one", firstKeptId: "3", tokensBefore: 9 });
-    await session.append(assistant("4", "4"), user("5", "5"));
-    await session.compact({ summary: "one and two", firstKeptId: "5", tokensBefore: 9 });
-    await session.append(assistant("6", "6"));
-    const seen = session.context;
-    expect([seen.summary, seen.messages.map(({ id }) => id)]).toEqual(["one and two", ["5", "6"]]);
-    const { facts } = session;
-    expect(facts).toMatchObject({ compactionCount: 2, transcriptBytes: statSync(session.file).size, brokenLines: 0 });
-    const behind = linesOf(session.file)
-      .slice(-1)
-      .map((line) => `${JSON.stringify(line)}\n`)
-      .join("");
-    expect(facts.bytesSinceCompaction).toBe(behind.length);
-    await session.close();
-    const again = await sessions.open(key);
-    expect(again.context).toEqual(seen);
-    expect(again.facts).toEqual(facts);
-  });
-
-  test("is empty after a compaction that keeps nothing, and a host can still answer", async () => {
-    const stateDir = tempFolder();
-    const session = await openSession(stateDir);
-    await session.append(user("1", "1"));
-    await session.compact({ summary: "asked", firstKeptId: undefined, tokensBefore: 9 });
-    expect(session.context).toEqual({ summary: "asked", messages: [] });
-    expect(session.unanswered).toMatchObject({ id: "1" });
-    await session.close();
-    expect((await openSession(stateDir)).unanswered).toMatchObject({ id: "1" });
-  });
-
-  test("cannot begin with a message that is not in it", async () => {
-    const session = await openSession();
-    await session.append(user("1", "1"));
-    await expect(session.compact({ summary: "s", firstKeptId: "2", tokensBefore: 1 })).rejects.toMatchObject({
-      code: "INVALID_ARGUMENT",
-    });
-    expect(session.facts.compactionCount).toBe(0);
-  });
-
   test("that was looked at does not change when more is said", async () => {
     const session = await openSession();
     await session.append(user("1"));
     const { context, recorded } = session;
     await session.append(assistant("2"));
     expect([context.messages.length, recorded.length, session.context.messages.length]).toEqual([1, 1, 2]);
-  });
-});
-
-describe("a message of the user", () => {
-  const called: NewMessage = {
-    role: "assistant",
-    text: "Let me look.",
-    toolCalls: [{ id: "c", name: "n", arguments: "" }],
-  };
-  const result: NewMessage = { role: "tool", toolCallId: "c", toolName: "n", text: "found" };
-  test.each<[string, NewMessage[], string | undefined]>([
-    ["is unanswered at once", [user("q", "q")], "q"],
-    ["is unanswered after a round of tools", [user("q", "q"), called, result], "q"],
-    ["is unanswered after an empty answer", [user("q", "q"), assistant(" \n")], "q"],
-    ["is answered by a text", [user("q", "q"), called, result, assistant("a")], undefined],
-    ["is the last of two", [user("p", "p"), user("q", "q")], "q"],
-    [
-      "stays answered when more tools are called behind the answer",
-      [user("q", "q"), assistant("a"), called],
-      undefined,
-    ],
-    ["is not there in an empty session", [], undefined],
-  ])("%s", async (_what, messages, id) => {
-    const stateDir = tempFolder();
-    const session = await openSession(stateDir);
-    await session.append(...messages);
-    expect(session.unanswered?.id).toBe(id);
-    await session.close();
-    const again = await openSession(stateDir);
-    expect(again.unanswered?.id).toBe(id);
-    const kept: ConversationMessage | undefined = again.recorded.find((message) => message.id === id);
-    expect(again.unanswered).toEqual(kept);
   });
 });

@@ -1,3 +1,4 @@
+// oxlint-disable vitest/no-standalone-expect -- the steps of scripts are the assertions of tests
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import {
@@ -111,10 +112,10 @@ export class NoteScript {
   }
 
   readonly verbs = {
-    write: async (text: string, relPath?: string) => this.write(text, relPath),
-    delete: async (relPath: string) => rmSync(path.join(this.workspaceDir, relPath)),
+    write: async (text: string, relPath?: string): Promise<void> => this.write(text, relPath),
+    delete: async (relPath: string): Promise<void> => rmSync(path.join(this.workspaceDir, relPath)),
     /** Appends a note with the usual text, on the usual day. */
-    append: async (options: Partial<AppendNoteOptions>, expected: object) => {
+    append: async (options: Partial<AppendNoteOptions>, expected: object): Promise<void> => {
       const { workspaceDir } = this;
       const at = new Date(options.at ?? "2026-11-22T13:05:00Z");
       const given = { text: "The harbour code is HX-19.", kind: "daily" as const, timeZone: "UTC", ...options };
@@ -122,47 +123,48 @@ export class NoteScript {
       if ("code" in expected) await expect(appended).rejects.toMatchObject(withPatterns(expected));
       else expect(await appended).toMatchObject(withPatterns(expected));
     },
-    files: async (...names: string[]) => expect(readdirSync(this.workspaceDir).toSorted()).toEqual(names),
-    is: async (text: string, relPath?: string) => expect(this.read(relPath)).toBe(text),
-    notes: async (texts: Answer) => expect(this.notes()).toEqual(texts),
-    trash: async (count: number) => expect(this.trash()).toHaveLength(count),
-    kept: async (...parts: string[]) => {
+    files: async (...names: string[]): Promise<void> =>
+      expect(readdirSync(this.workspaceDir).toSorted()).toEqual(names),
+    is: async (text: string, relPath?: string): Promise<void> => expect(this.read(relPath)).toBe(text),
+    notes: async (texts: Answer): Promise<void> => expect(this.notes()).toEqual(texts),
+    trash: async (count: number): Promise<void> => expect(this.trash()).toHaveLength(count),
+    kept: async (...parts: string[]): Promise<void> => {
       for (const part of parts) expect(this.read(`memory/.trash/${this.trash()[0]}`)).toContain(part);
     },
     /** Calls that must all answer so. */
-    call: async (name: string, expected: object, ...inputs: Answer[]) => {
+    call: async (name: string, expected: object, ...inputs: Answer[]): Promise<void> => {
       for (const input of inputs)
         expect(
           await this.call(name, name === "memory_append" ? input : { path: "MEMORY.md", hash: "{hash}", ...input }),
           JSON.stringify(input),
         ).toMatchObject(withPatterns(expected));
     },
-    edit: (old: string, text: string, expected: object = { status: "ok" }, more: Answer = {}) =>
+    edit: (old: string, text: string, expected: object = { status: "ok" }, more: Answer = {}): Promise<void> =>
       this.verbs.call("memory_edit", expected, { old, new: text, ...more }),
-    forget: (old: string, expected: object = { status: "ok" }, reason = "It was wrong.") =>
+    forget: (old: string, expected: object = { status: "ok" }, reason = "It was wrong."): Promise<void> =>
       this.verbs.call("memory_forget", expected, { old, reason }),
-    undo: async (number: number | string | null = null, why?: string) => {
+    undo: async (number: number | string | null = null, why?: string): Promise<void> => {
       const undone = undoChange(this.place(), await this.#id(number));
       if (why === undefined) await undone;
       else await expect(undone).rejects.toMatchObject(withPatterns({ code: "INVALID_ARGUMENT", message: why }));
     },
-    restore: async (why?: string) => {
+    restore: async (why?: string): Promise<void> => {
       const restored = restoreNote(this.place());
       if (why === undefined) await restored;
       else await expect(restored).rejects.toMatchObject(withPatterns({ code: "INVALID_ARGUMENT", message: why }));
     },
-    undoAll: async () => {
+    undoAll: async (): Promise<void> => {
       for (const { id, state } of (await this.changes()).toReversed())
         if (state === "done") await undoChange(this.place(), id);
     },
-    changes: async (...expected: (string | object)[]) => {
+    changes: async (...expected: (string | object)[]): Promise<void> => {
       const changes = await this.changes();
       const states = changes.map(({ kind, state }) => `${kind} ${state}`);
       expect(typeof expected[0] === "object" ? changes : states).toMatchObject(withPatterns(expected));
       expect(changes).toHaveLength(expected.length);
     },
     /** Commands of the memory tool; the text is the whole answer, or a pattern of the error. */
-    command: async (expected: string, ...commands: Answer[]) => {
+    command: async (expected: string, ...commands: Answer[]): Promise<void> => {
       for (const command of commands) {
         const answer = await this.commands()
           .run(command)
@@ -171,19 +173,23 @@ export class NoteScript {
       }
     },
   };
+}
 
-  async run(steps: readonly Step[]): Promise<void> {
-    const text = Object.entries(secrets).reduce(
-      (all, [name, secret]) => all.replaceAll(name, secret),
-      JSON.stringify(steps).replaceAll(/x\*(\d+)/gu, (_, count) => "x".repeat(Number(count))),
-    );
-    for (const [index, [verb, ...given]] of (JSON.parse(text) as Step[]).entries()) {
-      try {
-        await (this.verbs[verb] as (...given: never[]) => Promise<unknown>)(...given);
-      } catch (error) {
-        if (error instanceof Error) error.message = `step ${index + 1}, ${verb}: ${error.message}`;
-        throw error;
-      }
+/** Does steps of a data file, and names the one that fails. */
+export async function expectSteps<Step extends [verb: string, ...given: never[]]>(
+  { verbs }: { verbs: Record<Step[0], (...given: never[]) => Promise<unknown>> },
+  steps: readonly Step[],
+): Promise<void> {
+  const text = Object.entries(secrets).reduce(
+    (all, [name, secret]) => all.replaceAll(name, secret),
+    JSON.stringify(steps).replaceAll(/x\*(\d+)/gu, (_, count) => "x".repeat(Number(count))),
+  );
+  for (const [index, [verb, ...given]] of (JSON.parse(text) as Step[]).entries()) {
+    try {
+      await verbs[verb as Step[0]](...given);
+    } catch (error) {
+      if (error instanceof Error) error.message = `step ${index + 1}, ${verb}: ${error.message}`;
+      throw error;
     }
   }
 }

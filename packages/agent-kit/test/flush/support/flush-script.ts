@@ -1,3 +1,4 @@
+// oxlint-disable vitest/no-standalone-expect -- the steps of scripts are the assertions of tests
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "vitest";
@@ -99,70 +100,61 @@ export class FlushScript {
   }
 
   readonly verbs = {
-    clock: async (time: string) => void (this.#now = new Date(time)),
-    open: async (options: Options = {}) => void (this.#flush = await this.house.open(this.#optionsOf(options))),
-    drop: async (told: Told, expected?: Expected) =>
+    clock: async (time: string): Promise<void> => void (this.#now = new Date(time)),
+    open: async (options: Options = {}): Promise<void> =>
+      void (this.#flush = await this.house.open(this.#optionsOf(options))),
+    drop: async (told: Told, expected?: Expected): Promise<void> =>
       this.#expect(await this.flush.beforeDrop(messagesOf(told)), expected),
-    fails: async (told: Told, expected: object) =>
+    fails: async (told: Told, expected: object): Promise<void> =>
       await expect(this.flush.beforeDrop(messagesOf(told))).rejects.toMatchObject(withPatterns(expected)),
-    after: async (state: object, told: Told, expected: object) => {
+    after: async (state: object, told: Told, expected: object): Promise<void> => {
       const full = { contextTokens: 190_000, contextWindowTokens: 200_000, compactionCount: 0, ...state };
       this.#expect(this.flush.afterTurn(full, messagesOf(told)), expected);
     },
-    settled: async (expected?: Expected) => this.#expect(await this.flush.settled(), expected),
-    retry: async (expected?: Expected) => this.#expect(await retry(this.flush), expected),
-    close: () => this.flush.close(),
+    settled: async (expected?: Expected): Promise<void> => this.#expect(await this.flush.settled(), expected),
+    retry: async (expected?: Expected): Promise<void> => this.#expect(await retry(this.flush), expected),
+    close: (): Promise<void> => this.flush.close(),
     /** As the next process does. */
-    workOff: async (options: Options, expected?: Expected) => {
+    workOff: async (options: Options, expected?: Expected): Promise<void> => {
       await this.verbs.close();
       await this.verbs.open(options);
       await this.verbs.retry(expected);
     },
     /** The log of a day, as a whole. */
-    note: async (day: string, ...lines: string[]) =>
+    note: async (day: string, ...lines: string[]): Promise<void> =>
       expect(this.house.note(day)).toBe(lines.map((line) => `${line}\n`).join("")),
     /** How often each word is in all notes. */
-    counts: async (counts: Record<string, number>) => {
+    counts: async (counts: Record<string, number>): Promise<void> => {
       for (const [word, count] of Object.entries(counts))
         expect({ [word]: this.house.notes().split(word).length - 1 }).toEqual({ [word]: count });
     },
-    removeNote: async (day: string) => writeFileSync(path.join(this.#memoryFolder, `${day}.md`), `# ${day}\n`),
-    journal: async (count: number) => expect(this.house.journal()).toHaveLength(count),
-    entry: async (expected: object) => this.#expect(entryOf(this.house), expected),
-    status: async (expected: object) => this.#expect(this.flush.status, expected),
-    record: async (expected: object) => this.#expect(this.house.session.record, expected),
-    reports: async (...expected: object[]) => {
+    removeNote: async (day: string): Promise<void> =>
+      writeFileSync(path.join(this.#memoryFolder, `${day}.md`), `# ${day}\n`),
+    journal: async (count: number): Promise<void> => expect(this.house.journal()).toHaveLength(count),
+    entry: async (expected: object): Promise<void> => this.#expect(entryOf(this.house), expected),
+    status: async (expected: object): Promise<void> => this.#expect(this.flush.status, expected),
+    record: async (expected: object): Promise<void> => this.#expect(this.house.session.record, expected),
+    reports: async (...expected: object[]): Promise<void> => {
       expect(this.house.reports).toMatchObject(withPatterns(expected));
       expect(this.house.reports).toHaveLength(expected.length);
     },
     /** The ids of the messages that the model got, turn by turn. */
-    given: async (...turns: string[]) =>
+    given: async (...turns: string[]): Promise<void> =>
       expect((this.#model?.given ?? []).map(({ messages }) => messages.map(({ id }) => id).join())).toEqual(turns),
     /** What the prompt of each turn contains. */
-    prompts: async (...patterns: string[]) =>
+    prompts: async (...patterns: string[]): Promise<void> =>
       this.#expect(
         (this.#model?.given ?? []).map(({ prompt }) => prompt),
         patterns,
       ),
-    blockJournal: async () => this.house.blockJournal(),
-    blockNotes: async () => {
+    blockJournal: async (): Promise<void> => this.house.blockJournal(),
+    blockNotes: async (): Promise<void> => {
       renameSync(this.#memoryFolder, `${this.#memoryFolder}.away`);
       writeFileSync(this.#memoryFolder, "not a folder");
     },
-    freeNotes: async () => {
+    freeNotes: async (): Promise<void> => {
       rmSync(this.#memoryFolder);
       renameSync(`${this.#memoryFolder}.away`, this.#memoryFolder);
     },
   };
-
-  async run(steps: readonly FlushStep[]): Promise<void> {
-    for (const [index, [verb, ...given]] of steps.entries()) {
-      try {
-        await (this.verbs[verb] as (...given: never[]) => Promise<unknown>)(...given);
-      } catch (error) {
-        if (error instanceof Error) error.message = `step ${index + 1}, ${verb}: ${error.message}`;
-        throw error;
-      }
-    }
-  }
 }
