@@ -137,7 +137,7 @@ describe("the memory tool", () => {
   });
 
   /** Expects commands to fail, and to change nothing. */
-  async function expectRefused(commands: readonly object[], message: RegExp | string): Promise<void> {
+  async function expectRefused(commands: readonly unknown[], message: RegExp | string): Promise<void> {
     const before = notes.notes();
     for (const command of commands)
       await expect(notes.commands().run(command), JSON.stringify(command).slice(0, 90)).rejects.toThrow(message);

@@ -9,9 +9,11 @@ import {
   readHandOvers,
   readTranscriptPage,
   type Session,
+  type TranscriptPageOptions,
 } from "@memslot/agent-kit";
 import { type Files, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, onTestFinished, test } from "vitest";
+import cases from "../data/transcript-cases.json" with { type: "json" };
 import data from "../data/transcripts.json" with { type: "json" };
 import { noteTaker, useFlushHouse } from "../flush/support/flush-house.ts";
 import { folderIn } from "./support/sessions.ts";
@@ -53,6 +55,33 @@ function stateOf(folder: string): string[] {
     });
 }
 
+/** `head`, `user 1: text` or `assistant 2: text` with the second of the message, another line as it is. */
+function lineOf(line: Line): Line {
+  if (line === "head") return head;
+  const [, role, second, text = ""] = (typeof line === "string" && /^(user|assistant) (\d+): (.*)$/su.exec(line)) || [];
+  const long = text.replace(/^x\*(\d+)$/u, (_, count) => "x".repeat(Number(count)));
+  return role === undefined ? line : said(Number(second), role as "user" | "assistant", long);
+}
+
+type Call = [name: "list" | "page" | "describe" | "handOvers", given: never[], expected: object | null];
+
+test.each(cases as unknown as [string, Record<string, Line[]>, Call[]][])("%s", async (_, files, calls) => {
+  const own = place(Object.fromEntries(Object.entries(files).map(([name, lines]) => [name, lines.map(lineOf)])));
+  const functions = {
+    list: () => listTranscripts(own),
+    page: (name: string, options?: TranscriptPageOptions) => readTranscriptPage(own, name, options),
+    describe: (name: string) => describeTranscript(own, name),
+    handOvers: () => readHandOvers(own),
+  };
+  for (const [name, given, expected] of calls) {
+    const answer: unknown = await (functions[name] as (...given: never[]) => Promise<unknown>)(...given).catch(
+      (error: unknown) => error,
+    );
+    if (expected === null) expect(answer, JSON.stringify(given)).toBeUndefined();
+    else expect(answer, JSON.stringify(given)).toMatchObject(expected);
+  }
+});
+
 describe("the list of transcripts", () => {
   test("says what each is about, whose it is and who reads it, the latest first", async () => {
     const { stateDir } = place();
@@ -80,26 +109,6 @@ describe("the list of transcripts", () => {
     });
   });
 
-  test("takes what the transcript says where there is no list, and names what cannot be read by its file", async () => {
-    const { transcripts } = await listTranscripts(
-      place({
-        "sessions/a.jsonl": [head, said(1, "user", "Ferry?")],
-        "sessions/b.jsonl": ["no json"],
-        "sessions/sessions.json": ["{ broken"],
-      }),
-    );
-    expect(transcripts.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toMatchObject([
-      {
-        path: "sessions/a.jsonl",
-        sessionId: "s-1",
-        sessionKey: "agent:main:main",
-        isCurrent: false,
-        from: head.timestamp,
-      },
-      { path: "sessions/b.jsonl", sessionId: "b", sessionKey: undefined, audience: undefined, title: undefined },
-    ]);
-  });
-
   test("follows no link: neither of a file, nor of the list, nor of a folder", async () => {
     const { stateDir, sessions } = place();
     const elsewhere = tempFolder({ "other.jsonl": textOf([head, said(1, "user", "of another user")]) });
@@ -116,14 +125,6 @@ describe("the list of transcripts", () => {
     const none = { sessions: [], sessionCount: 0, flushes: [], flushCount: 0 };
     expect(await conversationTimes({ stateDir, agentId })).toEqual(none);
     expect(await conversationTimes({ ...place(), agentId: "other" })).toEqual(none);
-  });
-
-  test("is empty where nobody has talked", async () => {
-    expect(await listTranscripts({ ...place(), agentId: "other" })).toEqual({
-      folder: undefined,
-      transcripts: [],
-      count: 0,
-    });
   });
 
   test("does not count what is large, and finds its title all the same", async () => {
@@ -165,17 +166,6 @@ describe("a page of a transcript", () => {
     expect([forwards, backwards]).toEqual([all, all]);
   });
 
-  test("begins with a whole line, wherever it is asked for", async () => {
-    const own = placeWith();
-    const size = JSON.stringify(head).length + 1;
-    const page = await readTranscriptPage(own, "sessions/a.jsonl", { from: size + 7, limit: 1 });
-    expect(page?.entries).toMatchObject([
-      { kind: "message", role: "assistant", text: "line 2 ✓", at: "2026-03-05T09:00:02.000Z" },
-    ]);
-    expect((await readTranscriptPage(own, "sessions/a.jsonl", { from: 1e12 }))?.entries).toEqual([]);
-    expect((await readTranscriptPage(own, "sessions/a.jsonl", { from: Number.NaN }))?.start).toBe(0);
-  });
-
   test("shows calls and results, compactions, and how many lines it passes over", async () => {
     const message = (second: number, fields: object): object => ({
       type: "message",
@@ -212,23 +202,6 @@ describe("a page of a transcript", () => {
     });
     expect(JSON.stringify(full)).not.toContain(key);
     expect(full?.entries[0]).not.toHaveProperty("characters");
-  });
-
-  test("is refused for a path that is not a transcript's, and missing for one that does not exist", async () => {
-    const own = placeWith();
-    const names = ["../a.jsonl", "sessions/../../x.jsonl", "sessions/a.txt", "sessions/.a.jsonl", "notes/a.jsonl", ""];
-    for (const name of [...names, "sessions/a/b.jsonl"])
-      await expect(readTranscriptPage(own, name), name).rejects.toMatchObject({ code: "PATH_NOT_ALLOWED" });
-    expect(await readTranscriptPage(own, "sessions/b.jsonl")).toBeUndefined();
-    expect(await describeTranscript(own, "sessions/b.jsonl")).toBeUndefined();
-  });
-
-  test("finds the line in front of one that is longer than a page", async () => {
-    const own = placeWith([head, said(1, "user", "before"), said(2, "assistant", "z".repeat(1_500_000))]);
-    const page = await readTranscriptPage(own, "sessions/a.jsonl", { before: statSync(own.file).size, limit: 1 });
-    expect(page?.entries).toMatchObject([{ role: "assistant", characters: 1_500_000 }]);
-    const earlier = await readTranscriptPage(own, "sessions/a.jsonl", { before: page?.start, limit: 1 });
-    expect(earlier?.entries).toMatchObject([{ role: "user", text: "before" }]);
   });
 });
 
@@ -279,19 +252,6 @@ describe("what a transcript comes to", () => {
     await listTranscripts(place);
     await readTranscriptPage(place, `sessions/${path.basename(session.file)}`);
     expect(stateOf(house.stateDir)).toEqual(before);
-  });
-
-  test("says of messages that only the journal has that they are kept, and counts records that are broken", async () => {
-    const compaction = { type: "compaction", id: "k", summary: "s" };
-    const { stateDir } = place({
-      "sessions/s-1.jsonl": [head, said(1, "user", "a"), said(2, "assistant", "b"), compaction],
-      "journal/s-1.0123456789abcdef.jsonl": [head, said(1, "user", "a")],
-      "flush/s-1-x.json": ["{"],
-    });
-    const facts = await describeTranscript({ stateDir, agentId }, "sessions/s-1.jsonl");
-    expect(facts?.compactions).toMatchObject([{ dropped: 2, fates: { kept: 1 } }]);
-    expect(await readHandOvers({ stateDir, agentId })).toMatchObject({ all: [], count: 1, broken: 1 });
-    expect(readdirSync(path.join(stateDir, "agents/main/flush"))).toEqual(["s-1-x.json"]);
   });
 
   test("tells what was asked of the memory and what came", async () => {

@@ -1,7 +1,7 @@
 // oxlint-disable vitest/no-standalone-expect -- the steps of scripts are the assertions of tests
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import type { NewMessage, Session, SessionCompaction } from "@memslot/agent-kit";
+import type { NewMessage, Session, SessionCompaction, SessionPatch } from "@memslot/agent-kit";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { expect } from "vitest";
 import { withPatterns } from "../../support/fake-memory.ts";
@@ -62,13 +62,13 @@ export class SessionScript {
       await this.verbs.list({ [key]: { sessionId: "old" } });
       await this.verbs.open();
     },
-    open: async (name = key): Promise<void> =>
+    open: async (name: string = key): Promise<void> =>
       void (this.#session = await (await this.#sessions()).sessions.open(name)),
-    reset: async (name = key): Promise<void> =>
+    reset: async (name: string = key): Promise<void> =>
       void (this.#session = await (await this.#sessions()).sessions.reset(name)),
     close: async (): Promise<void> => await this.session.close(),
     /** Opens the session as the next process does. */
-    again: async (name = key): Promise<void> => {
+    again: async (name: string = key): Promise<void> => {
       await this.#opened?.sessions.close();
       this.#opened = undefined;
       await this.verbs.open(name);
@@ -76,12 +76,12 @@ export class SessionScript {
     say: async (...told: Told[]): Promise<void> => void (await this.session.append(...told.map(messageOf))),
     refuses: async (code: string, ...told: Told[]): Promise<void> =>
       expectError(this.session.append(...told.map(messageOf)), code),
-    compact: async (compaction: Omit<SessionCompaction, "tokensBefore">, code?: string): Promise<void> =>
-      expectError(
-        this.session.compact({ firstKeptId: undefined, ...compaction, tokensBefore: 1 } as SessionCompaction),
-        code,
-      ),
-    update: async (patch: object, code?: string): Promise<void> => expectError(this.session.update(patch), code),
+    compact: async (
+      compaction: Pick<SessionCompaction, "summary"> & Partial<SessionCompaction>,
+      code?: string,
+    ): Promise<void> =>
+      expectError(this.session.compact({ firstKeptId: undefined, tokensBefore: 1, ...compaction }), code),
+    update: async (patch: SessionPatch, code?: string): Promise<void> => expectError(this.session.update(patch), code),
     remember: async (): Promise<void> => void (this.#id = this.session.id),
     isSame: async (isSame: boolean): Promise<void> => expect(this.session.id === this.#id).toBe(isSame),
     recorded: async (...ids: string[]): Promise<void> => expect(this.session.recorded.map(({ id }) => id)).toEqual(ids),
