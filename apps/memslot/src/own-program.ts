@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { UsageError } from "./terminal/usage-error.ts";
+import { UsageError } from "./terminal/exit-code.ts";
 
 // Directly in `src`, because the built file is directly in `dist`. A file of its own, because `--help` must not load it.
 

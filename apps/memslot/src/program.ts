@@ -3,8 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { type Action, actions } from "./program/actions.ts";
 import { addCommands, examples } from "./program/add-commands.ts";
-import { ExitCode } from "./terminal/exit-code.ts";
-import { exitCodeOf, failureJson, reportFailure } from "./terminal/failure.ts";
+import { ExitCode, exitCodeOf, failureJson, reportFailure } from "./terminal/exit-code.ts";
 import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";
 import { packageVersion } from "./package-version.ts";
 

@@ -8,14 +8,13 @@ import { type AgentPlace, filesOf, foundAgents, hasScope, notesOf } from "../con
 import { connectionFor, keyVariables } from "../connect/connection.ts";
 import { type FileChange, type Plan, diffOf, planConnect, planRemove } from "../connect/plan.ts";
 import { type ConnectionKey, type Receipts, openReceipts } from "../connect/receipts.ts";
-import type { RecallMode } from "../hook/hook-event.ts";
+import type { RecallMode } from "../hook/read-event.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
-import { resolvePath } from "../open/resolve-path.ts";
+import { resolvePath } from "../open/find-folder.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { ExitCode, worseExitCode } from "../terminal/exit-code.ts";
-import { printable } from "../terminal/printable.ts";
-import { UsageError } from "../terminal/usage-error.ts";
+import { ExitCode, worseExitCode, UsageError } from "../terminal/exit-code.ts";
+import { printable } from "../terminal/output.ts";
 
 export interface ConnectCommandOptions {
   user?: boolean;

@@ -9,20 +9,17 @@ import {
   messageOf,
 } from "@memslot/core";
 import { findFolder } from "../open/find-folder.ts";
-import { chooseAgent } from "../open/agents.ts";
-import { byteSize } from "../format/byte-size.ts";
+import { chooseAgent, disabledReason } from "../open/agents.ts";
+import { byteSize } from "../format/units.ts";
 import type { CommandContext } from "../command-context.ts";
-import { disabledReason } from "../open/disabled-memory.ts";
 import { checkConnections } from "../doctor/connection-checks.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor/doctor-check.ts";
-import { ExitCode } from "../terminal/exit-code.ts";
-import { describeOutage, describeStandby } from "../format/format-fallback.ts";
+import { ExitCode, UsageError } from "../terminal/exit-code.ts";
+import { describeOutage, describeStandby, describeReranker } from "../format/describe-status.ts";
 import { checkEmbeddings } from "../doctor/embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter, checkSurvey } from "../doctor/index-checks.ts";
-import { describeHealth } from "../format/format-survey.ts";
-import { describeReranker } from "../format/format-rerank.ts";
+import { describeHealth } from "../format/describe-notes.ts";
 import { liveSearch } from "../doctor/live-search.ts";
-import { UsageError } from "../terminal/usage-error.ts";
 import { withMemory } from "../open/with-memory.ts";
 
 export interface DoctorCommandOptions {

@@ -3,16 +3,13 @@ import { type ClientId, type Memory, type MemslotConfig, messageOf, withDeadline
 import type { HookMoment } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { ownProgram } from "../own-program.ts";
-import type { HookEvent, RecallMode } from "../hook/hook-event.ts";
-import { readEvent, readInput } from "../hook/read-event.ts";
+import { type HookEvent, type RecallMode, readEvent, readInput } from "../hook/read-event.ts";
 import { finishSessions, runHook } from "../hook/run-hook.ts";
 import { noteFault, openHookStates } from "../hook/session-state.ts";
 import type { HookPlace } from "../hook/store-messages.ts";
-import { chooseAgent } from "../open/agents.ts";
-import { disabledReason } from "../open/disabled-memory.ts";
-import { isAuto } from "../open/agent-keys.ts";
+import { chooseAgent, disabledReason, isAuto } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
-import { resolvePath } from "../open/resolve-path.ts";
+import { resolvePath } from "../open/find-folder.ts";
 import { withMemory } from "../open/with-memory.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 

@@ -1,20 +1,21 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { importNotes, type ImportedNote, type ImportState, localClock } from "@memslot/agent-kit";
+import json5 from "json5";
+import { MemoryError } from "@memslot/core";
+import { changeConfigFile, homeDir } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { readChatGpt } from "../import/chatgpt.ts";
-import { claudeKept } from "../import/claude-kept.ts";
-import { readClaude } from "../import/claude.ts";
-import { createNoteMaker } from "../import/conversation-note.ts";
-import type { LeftOut } from "../import/conversation.ts";
-import { readConversations } from "../import/read-conversations.ts";
+import { claudeKept, readClaude } from "../import/claude.ts";
+import { createNoteMaker, type LeftOut } from "../import/conversation.ts";
+import { readConversations } from "../import/export-file.ts";
 import { chooseAgent } from "../open/agents.ts";
-import { importOpenClaw } from "./import-openclaw.ts";
 import { readConfig } from "../open/read-config.ts";
-import { counted } from "../open/report-failed-files.ts";
-import { ExitCode } from "../terminal/exit-code.ts";
-import { printable } from "../terminal/printable.ts";
-import { UsageError } from "../terminal/usage-error.ts";
+import { counted } from "../open/scan-summary.ts";
+import { ExitCode, UsageError } from "../terminal/exit-code.ts";
+import { printable } from "../terminal/output.ts";
+import { readOpenClaw } from "../import/openclaw.ts";
 
 export interface ImportCommandOptions {
   agent?: string;
@@ -116,4 +117,42 @@ function described(done: {
     lines.push("Skipped:", ...[...done.leftOut].map(([reason, count]) => `  ${printable(reason)}: ${count}`));
   if (done.isDry) lines.push("Nothing was written.");
   return lines.join("\n");
+}
+
+export async function importOpenClaw(
+  context: CommandContext,
+  options: { dryRun?: boolean; json?: boolean },
+  given: string,
+): Promise<number> {
+  const { output, cwd, env } = context;
+  const { stateDir } = await readConfig(context);
+  const leftOut: LeftOut = new Map();
+  const place = given === "" ? path.join(homeDir(env), ".openclaw") : path.resolve(cwd, given);
+  const found = readOpenClaw(place, { env, leftOut });
+  const target = path.join(stateDir, "memslot.json5");
+  const text = `// From ${found.file}, by memslot import openclaw.\n${json5.stringify(found.config, { space: 2, quote: '"' })}\n`;
+  const there = existsSync(target) ? readFileSync(target, "utf8") : undefined;
+  const isDry = options.dryRun === true;
+  if (there !== undefined && there !== text && !isDry)
+    throw new MemoryError(
+      "INVALID_ARGUMENT",
+      `${target} already exists with other content: nothing was written. Copy what you need from the output of --dry-run, or move the file away`,
+    );
+  if (there === undefined && !isDry) await changeConfigFile(target, async () => text, { stateDir });
+  const state = isDry ? "planned" : there === undefined ? "written" : "unchanged";
+  const outcome = { file: target, state, from: found.file, workspaces: found.workspaces, notices: found.notices };
+  if (options.json === true) {
+    output.printJson({ ...outcome, config: found.config, leftOut: Object.fromEntries(leftOut) });
+    return ExitCode.ok;
+  }
+  if (isDry) output.print(text);
+  const texts = { planned: "would be written", written: "written", unchanged: "already up to date" };
+  output.print(`${printable(target)}: ${texts[state]}.`);
+  output.print("Workspaces, searched in place:");
+  for (const workspace of found.workspaces)
+    output.print(`  ${printable(workspace)}${existsSync(workspace) ? "" : " (not found)"}`);
+  if (leftOut.size > 0) output.print("Skipped:");
+  for (const [reason, count] of leftOut) output.print(`  ${printable(reason)}: ${count}`);
+  for (const notice of found.notices) output.notice(notice);
+  return ExitCode.ok;
 }

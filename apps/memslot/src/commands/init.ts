@@ -1,16 +1,14 @@
 import { lstat, mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf, visibleName } from "@memslot/core";
-import { resolveStateDir, trustConfig } from "@memslot/core/host";
+import { resolveStateDir, trustConfig, type ConfigReferenceRow, configReference } from "@memslot/core/host";
 import { type NotesSurvey, holdsNotes, surveyNotes } from "@memslot/indexing/host";
-import { initialConfigText } from "../config-file/initial-text.ts";
 import type { CommandContext } from "../command-context.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
-import { describeLayout, describeLeftOut } from "../format/format-layout.ts";
-import { describeUnsearched } from "../format/format-survey.ts";
-import { counted } from "../open/report-failed-files.ts";
-import { resolvePath } from "../open/resolve-path.ts";
+import { describeLayout, describeLeftOut, describeUnsearched } from "../format/describe-notes.ts";
+import { counted } from "../open/scan-summary.ts";
+import { resolvePath } from "../open/find-folder.ts";
 
 export interface InitCommandOptions {
   yes?: boolean;
@@ -181,4 +179,46 @@ async function agreed(context: CommandContext, missing: readonly Step[]): Promis
   const steps = missing.map((step) => `  ${visibleName(step.path)}: ${step.what}\n`);
   context.output.stderr.write(`These files will be created:\n${steps.join("")}`);
   return await confirm(context, "Continue?");
+}
+
+type Group = Map<string, Group | ConfigReferenceRow>;
+
+/** The first `memslot.json5`, with common keys as comments. A relative `workspace` starts at the file's folder. */
+export function initialConfigText(options: { workspace: string; notes?: "all" }): string {
+  const given: Readonly<Record<string, string | undefined>> = {
+    "agents.defaults.workspace": options.workspace,
+    "agents.defaults.memorySearch.notes": options.notes,
+  };
+  const root: Group = new Map();
+  for (const key of configReference()) if (key.isCommon) insert(root, key);
+  const lines = [
+    "// The configuration of memslot, in JSON5: comments and commas at the end are fine.",
+    "// What is commented out is the default. `memslot config` shows every key, its value and where it comes from.",
+    "{",
+    ...written(root, "  "),
+    "}",
+  ];
+  return `${lines.join("\n")}\n`;
+
+  function written(group: Group, indent: string): string[] {
+    return [...group].flatMap(([name, inner]) => {
+      if (inner instanceof Map) return [`${indent}${name}: {`, ...written(inner, `${indent}  `), `${indent}},`];
+      const chosen = given[inner.key];
+      const value = chosen === undefined ? inner.default : JSON.stringify(chosen);
+      return [`${indent}// ${inner.doc}`, `${indent}${chosen === undefined ? "// " : ""}${name}: ${value},`];
+    });
+  }
+}
+
+function insert(root: Group, key: ConfigReferenceRow): void {
+  const names = key.key.split(".");
+  const last = names.pop() ?? "";
+  let group = root;
+  for (const name of names) {
+    const known = group.get(name);
+    const next = known instanceof Map ? known : (new Map() as Group);
+    group.set(name, next);
+    group = next;
+  }
+  group.set(last, key);
 }

@@ -1,10 +1,8 @@
 import { editOptions, memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
-import { withoutAgentKeys } from "../open/agent-keys.ts";
-import { chooseAgent } from "../open/agents.ts";
+import { withoutAgentKeys, chooseAgent, disabledReason } from "../open/agents.ts";
 import type { CommandContext } from "../command-context.ts";
-import { disabledReason } from "../open/disabled-memory.ts";
-import { ExitCode } from "../terminal/exit-code.ts";
+import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
@@ -12,8 +10,7 @@ import { serveOverStdio } from "../mcp/serve-stdio.ts";
 import type { BearerToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
 import { isFound, readConfig } from "../open/read-config.ts";
-import { resolvePath } from "../open/resolve-path.ts";
-import { UsageError } from "../terminal/usage-error.ts";
+import { resolvePath } from "../open/find-folder.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 
 export interface McpCommandOptions {

@@ -7,13 +7,11 @@ import { type OtherSettings, serveUi } from "@memslot/ui";
 import type { CommandContext } from "../command-context.ts";
 import { keptToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
-import { chooseAgent } from "../open/agents.ts";
-import { disabledReason } from "../open/disabled-memory.ts";
+import { chooseAgent, disabledReason } from "../open/agents.ts";
 import { isFound, readConfig } from "../open/read-config.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 import { packageVersion } from "../package-version.ts";
-import { ExitCode } from "../terminal/exit-code.ts";
-import { UsageError } from "../terminal/usage-error.ts";
+import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 
 export interface UiCommandOptions {
   agent?: string;

@@ -1,6 +1,6 @@
 import type { AgentConfig } from "@memslot/core";
 import type { Connection } from "@memslot/indexing/host";
-import type { RecallMode } from "../hook/hook-event.ts";
+import type { RecallMode } from "../hook/read-event.ts";
 import { ownProgram } from "../own-program.ts";
 
 interface ConnectionOptions {

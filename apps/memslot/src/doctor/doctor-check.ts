@@ -1,6 +1,5 @@
 import { MemoryError, messageOf } from "@memslot/core";
-import type { Output } from "../terminal/output.ts";
-import { printable } from "../terminal/printable.ts";
+import { type Output, printable } from "../terminal/output.ts";
 
 export interface DoctorCheck {
   name: string;

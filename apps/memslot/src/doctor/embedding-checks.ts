@@ -1,6 +1,6 @@
 import type { AgentConfig, AvailabilityProbe, MemoryProviderStatus } from "@memslot/core";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
-import { describeEndpoint } from "../format/format-embedding.ts";
+import { describeEndpoint } from "../format/describe-status.ts";
 
 /** Checks of the embedding provider: whether it answers a request, and what to do if not. */
 export function checkEmbeddings(

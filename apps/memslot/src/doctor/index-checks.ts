@@ -8,11 +8,10 @@ import {
   type MemorySurvey,
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { describeUnsearched } from "../format/format-survey.ts";
-import { describeWriter } from "../format/format-writer.ts";
-import { counted, otherIssues } from "../open/report-failed-files.ts";
-import { leftOut } from "../open/scan-summary.ts";
-import { syncWithProgress } from "../open/sync-with-progress.ts";
+import { describeUnsearched } from "../format/describe-notes.ts";
+import { describeWriter } from "../format/describe-status.ts";
+import { counted, otherIssues, leftOut } from "../open/scan-summary.ts";
+import { syncWithProgress } from "../open/with-memory.ts";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
 
 /** Updates the index, like `memslot memory index`. Another process that is writing to it is a warning, not a failure. */

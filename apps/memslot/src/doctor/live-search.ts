@@ -1,7 +1,7 @@
-import { counted } from "../open/report-failed-files.ts";
 import { type Memory, isAbort, messageOf } from "@memslot/core";
 import { scanTerms } from "@memslot/indexing";
 import { redactSecrets } from "@memslot/indexing/host";
+import { counted } from "../open/scan-summary.ts";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
 
 const NAME = "search";

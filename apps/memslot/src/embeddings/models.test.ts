@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { UsageError } from "../terminal/usage-error.ts";
+import { UsageError } from "../terminal/exit-code.ts";
 import { chooseModel, modelAt, offeredModels } from "./models.ts";
 
 const where = { cwd: path.resolve("/somewhere"), env: { HOME: homedir(), USERPROFILE: homedir() } };

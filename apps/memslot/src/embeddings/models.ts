@@ -1,6 +1,6 @@
-import { UsageError } from "../terminal/usage-error.ts";
+import { UsageError } from "../terminal/exit-code.ts";
 import models from "./models.json" with { type: "json" };
-import { resolvePath } from "../open/resolve-path.ts";
+import { resolvePath } from "../open/find-folder.ts";
 
 /** A model that `memslot embeddings on` offers. */
 export interface OfferedModel {

@@ -1,8 +1,8 @@
 import { type AgentConfig, type MemslotConfig, MemoryError, visibleName } from "@memslot/core";
 import { checkWorkspace, resolveMemorySlot } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
-import { byteSize } from "../format/byte-size.ts";
-import { disabledReason } from "../open/disabled-memory.ts";
+import { byteSize } from "../format/units.ts";
+import { disabledReason } from "../open/agents.ts";
 import { findPlugins } from "../plugins/survey.ts";
 import { type ConfigTarget, type ProviderChoice, configTarget, isChosen, withChoice } from "./config-target.ts";
 import { type LocalState, localState } from "./local-setup.ts";

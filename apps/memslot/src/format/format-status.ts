@@ -7,10 +7,9 @@ import {
   describeJobs,
   describePending,
   describeQuarantined,
-} from "./format-embedding.ts";
-import { describeFallback, describeStandby } from "./format-fallback.ts";
-import { describeReranker } from "./format-rerank.ts";
-import {
+  describeFallback,
+  describeStandby,
+  describeReranker,
   describeAtWork,
   describeBatch,
   describeCache,
@@ -23,14 +22,11 @@ import {
   describeStore,
   describeFreshness,
   describeWatch,
-} from "./format-index.ts";
-import { describeHealth, describeUnsearched } from "./format-survey.ts";
-import type { Output } from "../terminal/output.ts";
-import { printable } from "../terminal/printable.ts";
-import { counted, describeFailure, otherIssues } from "../open/report-failed-files.ts";
-import type { AgentStatus } from "../open/scan-summary.ts";
-import { byteSize } from "./byte-size.ts";
-import { table } from "./table.ts";
+} from "./describe-status.ts";
+import { describeHealth, describeUnsearched } from "./describe-notes.ts";
+import { type Output, printable } from "../terminal/output.ts";
+import { counted, describeFailure, otherIssues, type AgentStatus } from "../open/scan-summary.ts";
+import { byteSize, table } from "./units.ts";
 
 const MOST_ISSUES = 20;
 const LABEL_WIDTH = 19;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Places, pathAndLine, shownPath } from "./shown-path.ts";
-import { sortResults } from "../results/sort-results.ts";
+import { sortResults } from "../results/print-results.ts";
 
 let folder = "";
 let places: Places;

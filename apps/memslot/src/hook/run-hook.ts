@@ -1,6 +1,5 @@
 import type { ClientId, Memory } from "@memslot/core";
-import type { HookEvent, RecallMode } from "./hook-event.ts";
-import { answerOf, storedAnswer } from "./read-event.ts";
+import { type HookEvent, type RecallMode, answerOf, storedAnswer } from "./read-event.ts";
 import { linesShown, recallText, startText } from "./shown-text.ts";
 import { type HookPlace, digest, projectOf, storeMessages, storeRest } from "./store-messages.ts";
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import type { ClientId } from "@memslot/core";
 import { resolveStateDir } from "@memslot/core/host";
 import { acquireLock, replaceFile } from "@memslot/core/files";
-import type { HookEvent } from "./hook-event.ts";
+import type { HookEvent } from "./read-event.ts";
 
 export interface TranscriptPlace {
   readonly file: string;

@@ -1,7 +1,7 @@
 import { formatCitation, frameRecalled, sessionStartContext } from "@memslot/agent-kit";
 import { type AgentConfig, type Memory, type MemorySearchResult, visibleName } from "@memslot/core";
 import { ownTexts } from "@memslot/indexing/host";
-import type { RecallMode } from "./hook-event.ts";
+import type { RecallMode } from "./read-event.ts";
 import { hashOf, type SessionState } from "./session-state.ts";
 
 /** Parts of a word as tokenizers cut them: a word with its capital, capitals alone, up to three digits, one character. */

@@ -6,7 +6,7 @@ import { type ConversationJournal, type ConversationMessage, openConversationJou
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import { noFollow } from "@memslot/core/files";
 import { agentOf, readLines, stripInjected, type TranscriptLine } from "@memslot/indexing/host";
-import type { HookEvent } from "./hook-event.ts";
+import type { HookEvent } from "./read-event.ts";
 import { hashOf, type HookStates, type SessionKey, type SessionState, type TranscriptPlace } from "./session-state.ts";
 
 export interface HookPlace {

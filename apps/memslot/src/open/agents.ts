@@ -1,7 +1,8 @@
-import { type AgentConfig, type MemslotConfig } from "@memslot/core";
-import { agentsWithState } from "@memslot/core/host";
-import { printable } from "../terminal/printable.ts";
-import { UsageError } from "../terminal/usage-error.ts";
+import type { AgentConfig, MemslotConfig } from "@memslot/core";
+import { agentsWithState, memoryState } from "@memslot/core/host";
+import { printable } from "../terminal/output.ts";
+import { UsageError } from "../terminal/exit-code.ts";
+import type { CommandContext } from "../command-context.ts";
 
 export function chooseAgent(config: MemslotConfig, agentId: string | undefined): AgentConfig {
   if (agentId !== undefined) return namedAgent(config, agentId);
@@ -31,4 +32,46 @@ function quoted(id: string): string {
 
 function listsAgents(config: MemslotConfig): boolean {
   return config.describe().some(({ key }) => key.startsWith("agents.list"));
+}
+
+/** Environment variables of an embedding provider. */
+const variables = { openai: /^OPENAI_/u, gemini: /^(?:GEMINI|GOOGLE)_/u };
+
+/** Whether the configuration of an agent leaves the embedding provider open. */
+export function isAuto({ memorySearch: { provider } }: AgentConfig): boolean {
+  return ["", "auto"].includes(provider.trim().toLowerCase());
+}
+
+/** The configuration of a process started by an agent: keys in its environment count only for a named provider. */
+export function withoutAgentKeys(
+  config: MemslotConfig,
+  agent: AgentConfig,
+  notice: (line: string) => void,
+): MemslotConfig {
+  if (!isAuto(agent)) return config;
+  const fallback = agent.memorySearch.fallback.trim().toLowerCase();
+  const hidden = Object.entries(variables).flatMap(([id, names]) => (id === fallback ? [] : [names]));
+  const isHidden = (name: string): boolean => hidden.some((names) => names.test(name));
+  const unused = ["OPENAI_API_KEY", "GEMINI_API_KEY"].filter(
+    (name) => isHidden(name) && config.environment(name) !== undefined,
+  );
+  if (unused.length > 0)
+    notice(`${unused.join(" and ")} from the agent is not used: set memorySearch.provider to enable vector search`);
+  return { ...config, environment: (name) => (isHidden(name) ? undefined : config.environment(name)) };
+}
+
+/** Why the memory of an agent is disabled; undefined if it is enabled. */
+export function disabledReason(config: MemslotConfig, agent: AgentConfig): string | undefined {
+  const { enabled, reason } = memoryState(config, agent.id);
+  return enabled ? undefined : (reason ?? "the configuration says so");
+}
+
+export function printDisabled(
+  { output }: CommandContext,
+  agentId: string,
+  reason: string,
+  options: { json?: boolean },
+): void {
+  if (options.json === true) output.printJson({ agentId, status: "disabled" });
+  else output.print(`Memory is disabled for agent "${agentId}": ${reason}.`);
 }

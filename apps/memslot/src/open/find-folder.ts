@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { type FoundFolder } from "@memslot/core";
+import type { FoundFolder } from "@memslot/core";
 import { homeDir, indexedBefore, resolveStateDir } from "@memslot/core/host";
 import { isTooWide, notesMark } from "@memslot/core/files";
 import { isMarkdown } from "@memslot/indexing/host";
@@ -95,4 +95,11 @@ function entriesOf(folder: string): Dirent[] {
   } catch {
     return []; // An unreadable folder counts as empty.
   }
+}
+
+export function resolvePath(text: string, cwd: string, env: NodeJS.ProcessEnv): string {
+  return path.resolve(
+    cwd,
+    text.replace(/^~(?=$|[/\\])/u, () => homeDir(env)),
+  );
 }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { type MemslotConfig, loadConfig } from "@memslot/core";
 import { foundOrigin, resolveStateDir } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
-import { printable } from "../terminal/printable.ts";
+import { printable } from "../terminal/output.ts";
 import { findFolder } from "./find-folder.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { CommandContext } from "../command-context.ts";
-import { UsageError } from "../terminal/usage-error.ts";
+import { UsageError } from "../terminal/exit-code.ts";
 
 /** The longest query of the contract in UTF-8, plus a line break. */
 const MAX_QUERY_BYTES = 64 * 1024;

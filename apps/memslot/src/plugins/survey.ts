@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync, realpathSync } from "node:fs";
 import path from "node:path";
-import { type MemslotConfig, type PluginKind, messageOf } from "@memslot/core";
+import { type MemslotConfig, type PluginKind, messageOf, MemoryError } from "@memslot/core";
 import {
   type FoundPlugin,
   type FoundPlugins,
@@ -9,6 +9,7 @@ import {
   forbiddenBy,
   installedPluginsDir,
   resolveMemorySlot,
+  didYouMean,
 } from "@memslot/core/host";
 
 type PluginState = "active" | "in use" | "ready" | "disabled" | "not installed" | "broken";
@@ -191,4 +192,26 @@ export function standbyOf({ id, configSchema }: FoundPlugin, { plugins }: Memslo
   if (word === "" || word === "none" || wanted.trim() === id) return undefined;
   const isWord = word === "builtin" || word === "keyword";
   return { id: isWord ? "memory-core" : wanted.trim(), isKeywordOnly: word === "keyword" };
+}
+
+/** The plugin with this id or package name. Throws `CONFIG` with the nearest id and all known ids. */
+export function findOne(plugins: readonly SurveyedPlugin[], wanted: string): SurveyedPlugin {
+  const found = plugins.find(({ id }) => id === wanted) ?? plugins.find(({ packageName }) => packageName === wanted);
+  if (found !== undefined) return found;
+  const ids = plugins.map(({ id }) => id);
+  const others = "Add another one with `memslot plugins add NAME` or plugins.load.paths.";
+  throw new MemoryError(
+    "CONFIG",
+    `unknown plugin "${wanted}".${didYouMean(wanted, ids)} Known: ${ids.join(", ")}. ${others}`,
+  );
+}
+
+/** The configuration key that selects a plugin, by kind. */
+export const keyOfKind: Readonly<Record<Exclude<PluginKind, "memory">, string>> = {
+  embedding: "agents.defaults.memorySearch.provider",
+  rerank: "agents.defaults.memorySearch.query.rerank.provider",
+};
+
+export function howToChoose(kind: PluginKind, id: string): string {
+  return kind === "memory" ? `memslot plugins use ${id}` : `${keyOfKind[kind]}: "${id}"`;
 }

@@ -1,10 +1,11 @@
+import { stat } from "node:fs/promises";
 import { type FoundCounts, type SearchReport, visibleName } from "@memslot/core";
+import { createMatcher, timeOfPath } from "@memslot/indexing";
+import { unlessMissing } from "@memslot/core/files";
 import { formatResult } from "../format/format-result.ts";
-import { createMatcher } from "@memslot/indexing";
-import { counted } from "../open/report-failed-files.ts";
+import { counted } from "../open/scan-summary.ts";
 import type { Output } from "../terminal/output.ts";
-import { UsageError } from "../terminal/usage-error.ts";
-import type { SortOrder } from "./sort-results.ts";
+import { UsageError } from "../terminal/exit-code.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
 
 export interface ResultOptions {
@@ -71,4 +72,37 @@ function printPaths(output: Output, results: readonly PlacedResult[], isNull: bo
   const names = [...new Set(results.map(({ path }) => path.name))];
   const isRaw = isNull && !output.isTerminal;
   for (const name of names) output.write(`${isRaw ? name : visibleName(name)}${isNull ? "\0" : "\n"}`);
+}
+
+/** The values of `--sort`. */
+export type SortOrder = "relevance" | "path" | "newest" | "oldest";
+
+const dayMs = 86_400_000;
+
+/** Sorts results for display, stably. The date of a note is the day in its name, else its modification time. */
+export async function sortResults(results: readonly PlacedResult[], order: SortOrder): Promise<PlacedResult[]> {
+  if (order === "relevance") return [...results];
+  if (order === "path") {
+    return results.toSorted(
+      (a, b) => byCodeUnits(a.result.path, b.result.path) || a.result.startLine - b.result.startLine,
+    );
+  }
+  const timed: { placed: PlacedResult; time: number | undefined }[] = [];
+  for (const placed of results) timed.push({ placed, time: await timeOf(placed) });
+  const known = timed.flatMap(({ placed, time }) => (time === undefined ? [] : [{ placed, time }]));
+  known.sort((a, b) => (order === "newest" ? b.time - a.time : a.time - b.time));
+  const unknown = timed.filter(({ time }) => time === undefined);
+  return [...known, ...unknown].map(({ placed }) => placed);
+}
+
+async function timeOf({ result, path }: PlacedResult): Promise<number | undefined> {
+  const named = timeOfPath(result.path);
+  if (named) return named.to * dayMs;
+  if (path.absolutePath === undefined) return undefined;
+  return (await stat(path.absolutePath).catch(unlessMissing))?.mtimeMs;
+}
+
+/** Independent of the locale of the machine. */
+function byCodeUnits(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }

@@ -5,13 +5,12 @@ import {
   type WriterStatus,
   describeReadings,
 } from "@memslot/core";
+import { type ResultLines, matchedWords } from "@memslot/indexing";
 import type { CommandContext } from "../command-context.ts";
 import { describeFilters, filterNotes } from "../format/format-filters.ts";
-import { describeFallback } from "../format/format-fallback.ts";
-import { describeRerank } from "../format/format-rerank.ts";
+import { describeFallback, describeRerank } from "../format/describe-status.ts";
 import { type ResultOptions, foundIn, moreText, printResults } from "./print-results.ts";
-import { type ResultLines, matchedWords } from "@memslot/indexing";
-import { counted } from "../open/report-failed-files.ts";
+import { counted } from "../open/scan-summary.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
 
 export interface SearchAnswer {

@@ -94,3 +94,6 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
     else stream.write("", () => resolve());
   });
 }
+
+/** Makes invisible and control characters visible, so that a name cannot control the terminal. */
+export const printable: (text: string) => string = visibleMessage;

@@ -1,6 +1,5 @@
 import type { SyncProgress } from "@memslot/core";
-import type { Output } from "./output.ts";
-import { printable } from "./printable.ts";
+import { type Output, printable } from "./output.ts";
 
 const BAR_DELAY_MS = 300;
 const FIRST_LINE_MS = 1000;

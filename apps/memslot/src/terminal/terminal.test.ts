@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ExitCode, worseExitCode } from "./exit-code.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./output.ts";
 
 test("of two outcomes the worse one counts: done, files failed, busy, wrong usage, error", () => {
   const order = [ExitCode.ok, ExitCode.partial, ExitCode.busy, ExitCode.usage, ExitCode.error];

@@ -5,9 +5,9 @@ import { installedPluginsDir, editConfigFile } from "@memslot/core/host";
 import type { CommandContext } from "../../command-context.ts";
 import { configTarget, editsFor, withChoice } from "../../embeddings/config-target.ts";
 import { localState } from "../../embeddings/local-setup.ts";
-import { byteSize } from "../../format/byte-size.ts";
+import { byteSize } from "../../format/units.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { shellLine } from "../../plugins/install-spec.ts";
+import { shellLine } from "../../plugins/add-plugin.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 
 export interface EmbeddingsOffCommandOptions {

@@ -21,14 +21,12 @@ import { editsFor } from "../../embeddings/config-target.ts";
 import { type LocalState, fetchModel, installLocal, localState } from "../../embeddings/local-setup.ts";
 import { chooseModel } from "../../embeddings/models.ts";
 import { type Plan, describePlan, makePlan, shownAddress } from "../../embeddings/plan.ts";
-import { byteSize } from "../../format/byte-size.ts";
+import { byteSize } from "../../format/units.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { counted, reportExcluded } from "../../open/report-failed-files.ts";
-import { syncWithProgress } from "../../open/sync-with-progress.ts";
-import { withMemory } from "../../open/with-memory.ts";
+import { counted, reportExcluded } from "../../open/scan-summary.ts";
+import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
 import { confirm } from "../../terminal/confirm.ts";
-import { ExitCode } from "../../terminal/exit-code.ts";
-import { UsageError } from "../../terminal/usage-error.ts";
+import { ExitCode, UsageError } from "../../terminal/exit-code.ts";
 
 export interface EmbeddingsOnCommandOptions {
   yes?: boolean;

@@ -2,9 +2,9 @@ import { type AgentConfig, type MemoryProviderStatus, type MemslotConfig, messag
 import type { CommandContext } from "../../command-context.ts";
 import { localState } from "../../embeddings/local-setup.ts";
 import { modelAt } from "../../embeddings/models.ts";
-import { byteSize } from "../../format/byte-size.ts";
-import { describeCircuit, describePending } from "../../format/format-embedding.ts";
-import { disabledReason } from "../../open/disabled-memory.ts";
+import { byteSize } from "../../format/units.ts";
+import { describeCircuit, describePending } from "../../format/describe-status.ts";
+import { disabledReason } from "../../open/agents.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";

@@ -1,10 +1,8 @@
 import { type AgentConfig, type CompactReport, type MemslotConfig, isAbort } from "@memslot/core";
-import { chooseAgents } from "../../open/agents.ts";
-import { byteSize } from "../../format/byte-size.ts";
+import { chooseAgents, disabledReason } from "../../open/agents.ts";
+import { byteSize } from "../../format/units.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { disabledReason } from "../../open/disabled-memory.ts";
-import { ExitCode, worseExitCode } from "../../terminal/exit-code.ts";
-import { exitCodeOf, failureJson, reportFailure } from "../../terminal/failure.ts";
+import { ExitCode, worseExitCode, exitCodeOf, failureJson, reportFailure } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
 

@@ -1,12 +1,11 @@
 import type { AgentConfig, MemslotConfig, SyncEstimate } from "@memslot/core";
-import { chooseAgents } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { disabledReason } from "../../open/disabled-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
-import { printable } from "../../terminal/printable.ts";
-import { counted } from "../../open/report-failed-files.ts";
+import { printable } from "../../terminal/output.ts";
+import { counted } from "../../open/scan-summary.ts";
 
 export interface MemoryEstimateOptions {
   agent?: string;

@@ -10,16 +10,14 @@ import {
 } from "@memslot/core";
 import { nameFromVisible } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
-import { chooseAgent } from "../../open/agents.ts";
-import type { CommandContext } from "../../command-context.ts";
-import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
-import { ExitCode } from "../../terminal/exit-code.ts";
-import { readConfig } from "../../open/read-config.ts";
-import { resolvePath } from "../../open/resolve-path.ts";
-import { withMemory } from "../../open/with-memory.ts";
 import { parseCitation } from "@memslot/agent-kit";
+import { chooseAgent, disabledReason, printDisabled } from "../../open/agents.ts";
+import type { CommandContext } from "../../command-context.ts";
+import { ExitCode, UsageError } from "../../terminal/exit-code.ts";
+import { readConfig } from "../../open/read-config.ts";
+import { resolvePath } from "../../open/find-folder.ts";
+import { withMemory } from "../../open/with-memory.ts";
 import { shellWord } from "../../terminal/shell-word.ts";
-import { UsageError } from "../../terminal/usage-error.ts";
 
 export interface MemoryGetCommandOptions {
   agent?: string;

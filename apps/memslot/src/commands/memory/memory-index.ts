@@ -7,22 +7,15 @@ import {
   isAbort,
 } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import { chooseAgents } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { disabledReason } from "../../open/disabled-memory.ts";
-import { ExitCode, worseExitCode } from "../../terminal/exit-code.ts";
-import { exitCodeOf, reportFailure } from "../../terminal/failure.ts";
-import { describeCounts } from "../../format/format-index.ts";
-import { describeLayout, describeLeftOut } from "../../format/format-layout.ts";
-import { describeUnsearched } from "../../format/format-survey.ts";
-import type { Output } from "../../terminal/output.ts";
-import { printable } from "../../terminal/printable.ts";
+import { ExitCode, worseExitCode, UsageError, exitCodeOf, reportFailure } from "../../terminal/exit-code.ts";
+import { describeCounts } from "../../format/describe-status.ts";
+import { describeLayout, describeLeftOut, describeUnsearched } from "../../format/describe-notes.ts";
+import { type Output, printable } from "../../terminal/output.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { counted, reportExcluded } from "../../open/report-failed-files.ts";
-import { scanSummary } from "../../open/scan-summary.ts";
-import { type SyncOptions, syncWithProgress } from "../../open/sync-with-progress.ts";
-import { withMemory } from "../../open/with-memory.ts";
-import { UsageError } from "../../terminal/usage-error.ts";
+import { counted, reportExcluded, scanSummary } from "../../open/scan-summary.ts";
+import { type SyncOptions, syncWithProgress, withMemory } from "../../open/with-memory.ts";
 import type { MemoryEstimateOptions } from "./memory-estimate.ts";
 
 export interface MemoryIndexCommandOptions

@@ -12,23 +12,20 @@ import {
 } from "@memslot/core";
 import { whyTarget } from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
-import { chooseAgent } from "../../open/agents.ts";
+import { matchedWords, resultLines } from "@memslot/indexing";
+import { chooseAgent, disabledReason, printDisabled } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { disabledReason, printDisabled } from "../../open/disabled-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-import { describeWriter } from "../../format/format-writer.ts";
+import { describeWriter } from "../../format/describe-status.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { readQuery } from "../../open/read-query.ts";
-import { counted } from "../../open/report-failed-files.ts";
-import { type ResultOptions, countLimit, refuseMixed } from "../../results/print-results.ts";
-import { matchedWords, resultLines } from "@memslot/indexing";
+import { counted } from "../../open/scan-summary.ts";
+import { type ResultOptions, countLimit, refuseMixed, sortResults } from "../../results/print-results.ts";
 import { placeResults } from "../../format/shown-path.ts";
 import { type SearchAnswer, printAnswer, printAnswerJson } from "../../results/search-answer.ts";
-import { sortResults } from "../../results/sort-results.ts";
-import { syncWithProgress } from "../../open/sync-with-progress.ts";
-import { withMemory } from "../../open/with-memory.ts";
+import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
 import { formatWhy } from "../../format/format-why.ts";
-import { describeLayout } from "../../format/format-layout.ts";
+import { describeLayout } from "../../format/describe-notes.ts";
 
 export interface MemorySearchCommandOptions extends ResultOptions {
   query?: string;

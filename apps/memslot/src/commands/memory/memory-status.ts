@@ -8,16 +8,13 @@ import {
   isAbort,
   messageOf,
 } from "@memslot/core";
-import { chooseAgents } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
-import { disabledReason } from "../../open/disabled-memory.ts";
-import { ExitCode, worseExitCode } from "../../terminal/exit-code.ts";
-import { exitCodeOf, failureJson, reportFailure } from "../../terminal/failure.ts";
+import { ExitCode, worseExitCode, exitCodeOf, failureJson, reportFailure } from "../../terminal/exit-code.ts";
 import { formatStatus } from "../../format/format-status.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { type AgentStatus, scanSummary } from "../../open/scan-summary.ts";
-import { syncWithProgress } from "../../open/sync-with-progress.ts";
-import { withMemory } from "../../open/with-memory.ts";
+import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
 
 export interface MemoryStatusCommandOptions {
   agent?: string;

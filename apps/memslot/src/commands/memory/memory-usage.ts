@@ -3,7 +3,7 @@ import { chooseAgent } from "../../open/agents.ts";
 import type { CommandContext } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { table } from "../../format/table.ts";
+import { table } from "../../format/units.ts";
 
 export interface MemoryUsageCommandOptions {
   agent?: string;

@@ -3,12 +3,10 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemoryError, messageOf } from "@memslot/core";
 import { offeredPlugins } from "@memslot/core/host";
-import type { CommandContext } from "../../command-context.ts";
-import { ExitCode } from "../../terminal/exit-code.ts";
-import { packageFolder } from "../../package-folder.ts";
-import { packageVersion } from "../../package-version.ts";
-import { resolvePath } from "../../open/resolve-path.ts";
-import { UsageError } from "../../terminal/usage-error.ts";
+import type { CommandContext } from "../command-context.ts";
+import { ExitCode, UsageError } from "../terminal/exit-code.ts";
+import { packageFolder, packageVersion } from "../package-version.ts";
+import { resolvePath } from "../open/find-folder.ts";
 
 export interface PluginsNewCommandOptions {
   dir?: string;

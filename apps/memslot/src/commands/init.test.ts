@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type MemslotConfig, loadConfig } from "@memslot/core";
 import { configReference, editConfigText } from "@memslot/core/host";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { initialConfigText } from "./initial-text.ts";
+import { initialConfigText } from "./init.ts";
 
 let home: string;
 

@@ -1,12 +1,45 @@
-import { type MemslotConfig, memoryFeatures } from "@memslot/core";
-import { type FoundPlugin } from "@memslot/core/host";
-import type { CommandContext } from "../../command-context.ts";
-import { ExitCode } from "../../terminal/exit-code.ts";
-import { findOne, howToChoose } from "../../plugins/choose.ts";
-import { type SurveyedPlugin, surveyPlugins } from "../../plugins/survey.ts";
-import { printable } from "../../terminal/printable.ts";
-import { readConfig } from "../../open/read-config.ts";
-import { describeState } from "./plugins-list.ts";
+import { type MemslotConfig, memoryFeatures, MemoryError } from "@memslot/core";
+import type { FoundPlugin } from "@memslot/core/host";
+import type { CommandContext } from "../command-context.ts";
+import { ExitCode } from "../terminal/exit-code.ts";
+import { type SurveyedPlugin, surveyPlugins, versionIn, findOne, howToChoose } from "../plugins/survey.ts";
+import { readConfig } from "../open/read-config.ts";
+import { table } from "../format/units.ts";
+import { printable } from "../terminal/output.ts";
+import { addPlugin, npmArgs, installSpec, shellLine, pluginProject } from "../plugins/add-plugin.ts";
+import { runNpm } from "../plugins/run-npm.ts";
+
+export interface PluginsListCommandOptions {
+  json?: boolean;
+}
+
+/** `memslot plugins list`: known plugins with their state, and plugins that can be added. */
+export async function pluginsList(context: CommandContext, options: PluginsListCommandOptions): Promise<number> {
+  const { output } = context;
+  const config = await readConfig(context);
+  const { plugins, slotProblem } = await surveyPlugins(config);
+  if (options.json === true) {
+    const slot = config.plugins.slots.memory ?? null;
+    output.printJson({ slot, ...(slotProblem === undefined ? {} : { slotProblem }), plugins });
+    return ExitCode.ok;
+  }
+  const rows = plugins.map((plugin) => [
+    plugin.id,
+    plugin.kind ?? "",
+    plugin.version ?? "",
+    plugin.from ?? "",
+    describeState(plugin),
+  ]);
+  output.print(table(["Id", "Kind", "Version", "From", "State"], rows));
+  if (slotProblem !== undefined) output.notice(slotProblem);
+  return ExitCode.ok;
+}
+
+/** The state with its reason, or the command that changes it. */
+export function describeState({ state, reason, command }: SurveyedPlugin): string {
+  const more = command ?? reason;
+  return more === undefined ? state : `${state}: ${more}`;
+}
 
 export interface PluginsInfoCommandOptions {
   json?: boolean;
@@ -138,4 +171,80 @@ function typeOf(schema: Record<string, unknown>): string {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export interface PluginsAddCommandOptions {
+  print?: boolean;
+  json?: boolean;
+}
+
+export async function pluginsAdd(
+  context: CommandContext,
+  options: PluginsAddCommandOptions,
+  typed = "",
+): Promise<number> {
+  const { output } = context;
+  const config = await readConfig(context);
+  const wanted = installSpec(typed, context);
+  const project = pluginProject(config);
+  const args = npmArgs("install", project, wanted.spec);
+  if (options.print === true) {
+    if (options.json === true) output.printJson({ command: shellLine(args), folder: project.folder });
+    else output.print(shellLine(args));
+    return ExitCode.ok;
+  }
+  return report(context, options, { ...(await addPlugin(context, config, wanted)), config });
+}
+
+function report(
+  { output }: CommandContext,
+  { json }: PluginsAddCommandOptions,
+  { plugin, config, isNew }: { plugin: FoundPlugin; config: MemslotConfig; isNew: boolean },
+): number {
+  const { id, kind, packageName, place } = plugin;
+  const version = versionIn(place);
+  const choice = howToChoose(kind, id);
+  const next = kind === "memory" ? choice : `${choice} in ${config.file ?? "memslot.json5"}`;
+  if (json === true) output.printJson({ id, kind, packageName, version, place, installed: isNew, next });
+  else {
+    output.print(
+      `${id}${version === undefined ? "" : ` ${version}`} is ${isNew ? "installed" : "already installed"}: ${place}`,
+    );
+    output.print(`Next: ${next}`);
+  }
+  return ExitCode.ok;
+}
+
+export interface PluginsRemoveCommandOptions {
+  json?: boolean;
+}
+
+export async function pluginsRemove(
+  context: CommandContext,
+  options: PluginsRemoveCommandOptions,
+  wanted = "",
+): Promise<number> {
+  const { output } = context;
+  const config = await readConfig(context);
+  const project = pluginProject(config);
+  const { plugins } = await surveyPlugins(config);
+  const names = Object.keys(project.dependencies());
+  const isInstalled = (packageName: string | undefined): boolean => names.includes(packageName ?? "");
+  const plugin = plugins.find(({ id, packageName }) => id === wanted && isInstalled(packageName));
+  const name = plugin?.packageName ?? names.find((each) => each === wanted);
+  if (name === undefined) {
+    const list = names.length === 0 ? "no plugins are" : `installed: ${names.join(", ")}`;
+    throw new MemoryError("PLUGIN", `"${wanted}" is not installed in ${project.folder}; ${list}`);
+  }
+  if (plugin?.state === "active" || plugin?.state === "in use") {
+    const step =
+      plugin.kind === "memory" ? "select another first: memslot plugins use memory-core" : "select another one first";
+    throw new MemoryError("CONFIG", `"${plugin.id}" is in use (${plugin.reason}); ${step}`);
+  }
+  const args = npmArgs("uninstall", project, name);
+  output.notice(`running: ${shellLine(args)}`);
+  await runNpm(context, project.folder, args);
+  if (options.json === true) output.printJson({ packageName: name, removed: true });
+  else output.print(`${name} is removed. Its index is kept.`);
+  return ExitCode.ok;
 }

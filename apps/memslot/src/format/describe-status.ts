@@ -1,8 +1,7 @@
-import type { MemoryProviderStatus, SyncReport } from "@memslot/core";
-import { byteSize } from "./byte-size.ts";
-import { describeWriter } from "./format-writer.ts";
-import { localTime } from "./local-time.ts";
-import { counted } from "../open/report-failed-files.ts";
+import type { MemoryProviderStatus, SyncReport, MemoryFallback, RerankReport, WriterStatus } from "@memslot/core";
+import { byteSize, localTime } from "./units.ts";
+import { counted } from "../open/scan-summary.ts";
+import { phaseOf } from "../terminal/progress.ts";
 
 export function describeGeneration({ generation }: MemoryProviderStatus): string | undefined {
   if (generation === undefined) return undefined;
@@ -120,4 +119,95 @@ export function describeMeaning({ vector, provider, embedding }: MemoryProviderS
   const { weight, quality } = embedding?.meaning ?? {};
   const measured = weight === undefined ? "" : `, weight ${weight.toFixed(3)}, quality ${quality?.toFixed(2)}`;
   return `${vector.semanticAvailable ? "answers" : "does not answer"} (${vectors}${measured})`;
+}
+
+/** The host of the provider and the origin of its key. */
+export function describeEndpoint({ embedding }: MemoryProviderStatus): string | undefined {
+  if (embedding?.host === undefined) return undefined;
+  return embedding.keySource === undefined ? embedding.host : `${embedding.host} (key from ${embedding.keySource})`;
+}
+
+export function describeAnsweredBy({ embedding }: MemoryProviderStatus): string | undefined {
+  return embedding?.answeredBy && `${embedding.answeredBy.provider} ${embedding.answeredBy.model}`;
+}
+
+export function describePending({ embedding }: MemoryProviderStatus): string | undefined {
+  return embedding?.pending && `${counted(embedding.pending.chunks, "chunk")}: ${embedding.pending.reason}`;
+}
+
+/** Why requests are paused, and until when. */
+export function describeCircuit({ embedding }: MemoryProviderStatus): string | undefined {
+  if (embedding?.circuit === undefined) return undefined;
+  const { kind, reason, nextProbeAt } = embedding.circuit;
+  return `open (${kind}), retry at ${localTime(nextProbeAt)}: ${reason}`;
+}
+
+export function describeBudget({ embedding }: MemoryProviderStatus): string | undefined {
+  const { usedToday, tokensPerDay } = embedding?.budget ?? {};
+  return tokensPerDay === undefined ? undefined : `${usedToday} of ${tokensPerDay} tokens used today`;
+}
+
+export function describeJobs({ embedding }: MemoryProviderStatus): string | undefined {
+  const jobs = (embedding?.jobs ?? []).map(
+    ({ id, texts, submittedAt }) => `${id} (${counted(texts, "text")}, since ${localTime(submittedAt)})`,
+  );
+  return jobs.length === 0 ? undefined : jobs.join(", ");
+}
+
+export function describeQuarantined({ embedding }: MemoryProviderStatus): string[] {
+  return (embedding?.quarantined ?? []).map(
+    ({ path, startLine, endLine, reason }) => `${path}#L${startLine}-L${endLine}: ${reason}`,
+  );
+}
+
+export function describeFallback(fallback: MemoryFallback): string {
+  const { from, to } = fallback;
+  return `${from}${to === undefined ? "" : ` → ${to}`}: ${describeOutage(fallback)}`;
+}
+
+export function describeOutage({ reason, since, retryAt }: MemoryFallback): string {
+  const times = [
+    since === undefined ? undefined : `since ${localTime(since)}`,
+    retryAt === undefined ? undefined : `retry at ${localTime(retryAt)}`,
+  ].filter((time) => time !== undefined);
+  return times.length === 0 ? reason : `${reason} (${times.join(", ")})`;
+}
+
+/** The standby of the backend; undefined if there is none, or if it is the active one. */
+export function describeStandby({ backend, spare }: MemoryProviderStatus): string | undefined {
+  if (spare === undefined || spare.backend === backend) return undefined;
+  return spare.open ? `${spare.backend}, open` : `${spare.backend}, opened on demand`;
+}
+
+/** Number of results that `--explain` lists. */
+const MOST_PLACES = 12;
+
+export function describeReranker({ rerank }: MemoryProviderStatus): string | undefined {
+  if (rerank === undefined) return undefined;
+  const { id, model, host, keySource, requested, reason } = rerank;
+  if (id === undefined) return `none (requested: ${requested}): ${reason}`;
+  const where = host === undefined ? "" : ` at ${host}`;
+  return `${id} ${model ?? ""}${where}${keySource === undefined ? "" : ` (key from ${keySource})`}`;
+}
+
+/** What a reranker did for a search: one line, then the results that it moved. */
+export function describeRerank({ state, reason, id, model, candidates, cached, ms, order = [] }: RerankReport): string {
+  const who = [id, model].filter(Boolean).join(" ");
+  if (state !== "done") return `${who}, ${state}: ${reason ?? "no reason given"}`;
+  const how = cached ? "cached" : `${ms.toFixed(1)} ms`;
+  const places = order.slice(0, MOST_PLACES).map(({ path, startLine, before, after, score, rerankScore }) => {
+    const from = before === after ? `${after}.` : `${after}. (was ${before}.)`;
+    return `  ${from.padEnd(14)} ${path}:${startLine}  score ${score.toFixed(3)}, reranked ${rerankScore.toFixed(3)}`;
+  });
+  return [`${who}, ${candidates} candidates, ${how}`, ...places].join("\n");
+}
+
+/** The process that writes to the index: `process 1234 is indexing (cli): 120 of 500 files, since …`. */
+export function describeWriter(writer: WriterStatus): string {
+  const { pid, host, reason, since, completed, total } = writer;
+  const { phase, unit } = phaseOf(writer, "indexing");
+  const who = pid === process.pid ? "this process" : `process ${pid}${host === undefined ? "" : ` on ${host}`}`;
+  const doing = phase === "indexing" ? `is indexing (${reason})` : `is ${phase} (${reason})`;
+  const far = completed === undefined || total === undefined ? "" : `: ${completed} of ${total}${unit}`;
+  return `${who} ${doing}${far}, since ${localTime(since)}`;
 }

@@ -1,6 +1,6 @@
-import type { LeftOut } from "@memslot/core";
+import type { LeftOut, HealthPart, UnsearchedFiles } from "@memslot/core";
 import type { ChosenLayout } from "@memslot/core/files";
-import { counted } from "../open/report-failed-files.ts";
+import { counted } from "../open/scan-summary.ts";
 
 const reasons: Readonly<Record<LeftOut["reason"], string>> = {
   ignored: "ignored by .gitignore",
@@ -23,4 +23,16 @@ export function describeLeftOut(leftOut: readonly LeftOut[]): string | undefined
     return `${reasons[reason]}: ${counts.filter((count) => count !== "").join(" and ")}`;
   });
   return parts.length === 0 ? undefined : parts.join("; ");
+}
+
+export function describeUnsearched({ files, more, folders }: UnsearchedFiles): string | undefined {
+  if (files === 0) return undefined;
+  const where = folders.length === 0 ? "" : ` (in ${folders.join(", ")}${more ? ", …" : ""})`;
+  const count = `${more ? "more than " : ""}${counted(files, "Markdown file")}`;
+  return `${count} below the workspace${where}: memorySearch.notes: "all" includes them`;
+}
+
+export function describeHealth({ state, reason }: HealthPart): string {
+  const word = { unknown: "no known problem", empty: "no notes" }[String(state)] ?? state;
+  return [word, reason].filter(Boolean).join(": ");
 }
