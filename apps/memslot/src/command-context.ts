@@ -18,3 +18,9 @@ export interface CommandContext {
   /** Called with the agent, so that a failure can name it. */
   readonly onAgent: (agentId: string) => void;
 }
+
+/** Options that many commands share: `--agent` and `--json`. */
+export interface CommonOptions {
+  agent?: string;
+  json?: boolean;
+}

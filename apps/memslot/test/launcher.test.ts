@@ -87,9 +87,8 @@ describe("the compile cache", () => {
     });
   }
 
-  function makeState(mode = 0o700): void {
-    mkdirSync(stateDir);
-    chmodSync(stateDir, mode);
+  function makeState(): void {
+    mkdirSync(stateDir, { mode: 0o700 });
   }
 
   test("what was compiled is kept in the state folder, where nobody else can write", () => {
@@ -106,45 +105,30 @@ describe("the compile cache", () => {
   });
 
   test.skipIf(process.platform === "win32").each([
-    ["others can write in the state folder", () => makeState(0o707)],
-    ["a group can write in the state folder", () => makeState(0o770)],
-    [
-      "others can write in the cache",
-      () => {
-        makeState();
-        mkdirSync(path.join(stateDir, "cache/node"), { recursive: true });
-        chmodSync(path.join(stateDir, "cache/node"), 0o777);
-      },
-    ],
-    [
-      "others can write beside the cache",
-      () => {
-        makeState();
-        mkdirSync(path.join(stateDir, "cache"));
-        chmodSync(path.join(stateDir, "cache"), 0o777);
-      },
-    ],
-    [
-      "the cache is a link to another folder",
-      () => {
-        makeState();
-        mkdirSync(path.join(stateDir, "cache"));
-        mkdirSync(path.join(folder, "elsewhere"));
-        symlinkSync(path.join(folder, "elsewhere"), path.join(stateDir, "cache/node"));
-      },
-    ],
-    [
-      "a file stands in its place",
-      () => {
-        makeState();
-        writeFileSync(path.join(stateDir, "cache"), "");
-      },
-    ],
-  ])("the command starts without it where %s", (_case, prepare) => {
-    prepare();
-    expect(cacheOfStart()).toBe("none");
-    expect(existsSync(path.join(folder, "elsewhere")) ? readdirSync(path.join(folder, "elsewhere")) : []).toEqual([]);
-  });
+    ["others can write in the state folder", { ".": 0o707 }],
+    ["a group can write in the state folder", { ".": 0o770 }],
+    ["others can write in the cache", { cache: 0o755, "cache/node": 0o777 }],
+    ["others can write beside the cache", { cache: 0o777 }],
+    ["the cache is a link to another folder", { cache: 0o755, "cache/node": "link" }],
+    ["a file stands in its place", { cache: "file" }],
+  ] as [string, Record<string, number | "link" | "file">][])(
+    "the command starts without it where %s",
+    (_case, places) => {
+      makeState();
+      mkdirSync(path.join(folder, "elsewhere"));
+      for (const [name, kind] of Object.entries(places)) {
+        const place = path.join(stateDir, name);
+        if (kind === "link") symlinkSync(path.join(folder, "elsewhere"), place);
+        else if (kind === "file") writeFileSync(place, "");
+        else {
+          mkdirSync(place, { recursive: true });
+          chmodSync(place, kind);
+        }
+      }
+      expect(cacheOfStart()).toBe("none");
+      expect(readdirSync(path.join(folder, "elsewhere"))).toEqual([]);
+    },
+  );
 
   test.skipIf(process.getuid?.() !== 0)(
     "the command starts without it where the state folder is somebody else's",

@@ -4,8 +4,6 @@ import { mkdir, readFile, readdir } from "node:fs/promises";
 import { userInfo } from "node:os";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { createMemoryTools, loadConfig, openMemory } from "memslot";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { watchedBackend } from "./mcp/watched-backend.ts";
@@ -38,23 +36,6 @@ describe("the process", () => {
     // Gone before there is anything to write.
     expect(await pipe("true")).toEqual({ stdout: "", stderr: "" });
   });
-
-  test.each([[["--help"]], [["memory", "search", "espresso"]]])(
-    "ends %j without a word for a reader that has gone",
-    async (args) => {
-      const sandbox = await createSandbox();
-      await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
-      const child = spawn(program, [...fixed, ...args, "--workspace", sandbox.workspace], {
-        cwd: sandbox.cwd,
-        env: sandbox.env,
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      child.stdout.destroy();
-      const stderr = text(child.stderr);
-      expect(await once(child, "exit")).toEqual([0, null]);
-      expect(await stderr).not.toMatch(/EPIPE|Error|written/u);
-    },
-  );
 
   test("ends with 130 on Ctrl-C while it indexes", async () => {
     const sandbox = await createSandbox();
@@ -146,29 +127,6 @@ describe("the library", () => {
     } finally {
       await memory.close();
     }
-  });
-
-  test("loads nothing heavy when it is imported", async () => {
-    const library = new URL("../src/index.ts", import.meta.url).href;
-    const script = `
-      import { registerHooks } from "node:module";
-      const loaded = [];
-      registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
-      await import(${JSON.stringify(library)});
-      process.stdout.write(JSON.stringify(loaded));
-    `;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ["--conditions=@memslot/source", "--input-type=module", "--eval", script],
-      { timeout: 300_000, cwd: fileURLToPath(new URL("..", import.meta.url)) },
-    );
-    const loaded: string[] = JSON.parse(stdout);
-    expect(loaded).toContain(library);
-    // Tables of data, and small files: two notes of a flush are compared by their words, and calls wait in turn.
-    const others = loaded.filter((url) => !url.startsWith("node:") && !/\.ts$|\/src\/.*\.json$/u.test(url));
-    expect(
-      others.filter((url) => !/\/node_modules\/(?:ignore|stemmer|p-limit|yocto-queue)\/index\.js$/u.test(url)),
-    ).toEqual([]);
   });
 
   test("names a Node that is too old, and the one that is needed", async () => {

@@ -6,16 +6,12 @@ import {
   restoreNote,
   undoChange,
 } from "@memslot/agent-kit";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 
-export async function changePlace(
-  context: CommandContext,
-  options: { agent?: string },
-  by: string,
-): Promise<ChangePlace> {
+export async function changePlace(context: CommandContext, options: CommonOptions, by: string): Promise<ChangePlace> {
   const config = await readConfig(context, { lookAround: true });
   const agent = chooseAgent(config, options.agent);
   context.onAgent(agent.id);
@@ -29,10 +25,8 @@ export async function changePlace(
   };
 }
 
-export interface LogCommandOptions {
-  agent?: string;
+export interface LogCommandOptions extends CommonOptions {
   max?: number;
-  json?: boolean;
 }
 
 const maxShown = 160;
@@ -69,22 +63,17 @@ function shown(sign: string, text: string): string[] {
   return lines.map((line) => `  ${sign} ${line.length > maxShown ? `${line.slice(0, maxShown)}…` : line}`);
 }
 
-export interface UndoCommandOptions {
-  agent?: string;
-  json?: boolean;
-}
-
-export async function undo(context: CommandContext, options: UndoCommandOptions, id?: string): Promise<number> {
+export async function undo(context: CommandContext, options: CommonOptions, id?: string): Promise<number> {
   return await revert(context, options, "undo", (place) => undoChange(place, id));
 }
 
-export async function restore(context: CommandContext, options: UndoCommandOptions, id?: string): Promise<number> {
+export async function restore(context: CommandContext, options: CommonOptions, id?: string): Promise<number> {
   return await revert(context, options, "restore", (place) => restoreNote(place, id));
 }
 
 async function revert(
   context: CommandContext,
-  options: UndoCommandOptions,
+  options: CommonOptions,
   name: "undo" | "restore",
   run: (place: ChangePlace) => Promise<NoteChangeRecord>,
 ): Promise<number> {

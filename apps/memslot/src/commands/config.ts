@@ -1,16 +1,12 @@
 import type { TrustedCode } from "@memslot/core";
 import { listTrusted, resolveStateDir, revokeTrust, trustConfig } from "@memslot/core/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { readConfig } from "../open/read-config.ts";
 import { printable } from "../terminal/output.ts";
 import { resolvePath } from "../open/find-folder.ts";
 
-export interface ConfigCommandOptions {
-  json?: boolean;
-}
-
-export async function config(context: CommandContext, options: ConfigCommandOptions): Promise<number> {
+export async function config(context: CommandContext, options: CommonOptions): Promise<number> {
   const { output } = context;
   const settings = await readConfig(context, { lookAround: true });
   const entries = settings.describe();
@@ -29,10 +25,9 @@ export async function config(context: CommandContext, options: ConfigCommandOpti
   return ExitCode.ok;
 }
 
-export interface TrustCommandOptions {
+export interface TrustCommandOptions extends CommonOptions {
   list?: boolean;
   revoke?: boolean;
-  json?: boolean;
 }
 
 export async function trust(context: CommandContext, options: TrustCommandOptions, named?: string): Promise<number> {

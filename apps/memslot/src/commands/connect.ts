@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { type ClientId, type MemslotConfig, MemoryError } from "@memslot/core";
 import { homeDir } from "@memslot/core/host";
 import { type Agent, agentOf, type ConnectScope } from "@memslot/indexing/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { carryOut, takeBack } from "../connect/carry-out.ts";
 import { type AgentPlace, filesOf, foundAgents, hasScope, notesOf } from "../connect/agent-files.ts";
 import { connectionFor, keyVariables } from "../connect/connection.ts";
@@ -16,17 +16,15 @@ import { confirm } from "../terminal/confirm.ts";
 import { ExitCode, worseExitCode, UsageError } from "../terminal/exit-code.ts";
 import { printable } from "../terminal/output.ts";
 
-export interface ConnectCommandOptions {
+export interface ConnectCommandOptions extends CommonOptions {
   user?: boolean;
   project?: boolean;
-  agent?: string;
   readOnly?: boolean;
   hooks?: boolean;
   recall?: RecallMode;
   dryRun?: boolean;
   remove?: boolean;
   yes?: boolean;
-  json?: boolean;
 }
 
 interface Outcome {

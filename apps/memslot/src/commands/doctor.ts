@@ -11,7 +11,7 @@ import {
 import { findFolder } from "../open/find-folder.ts";
 import { chooseAgent, disabledReason } from "../open/agents.ts";
 import { byteSize } from "../format/units.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { checkConnections } from "../doctor/connection-checks.ts";
 import { type DoctorCheck, failed, failedBy, formatCheck, passed, warned } from "../doctor/doctor-check.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
@@ -22,13 +22,8 @@ import { describeHealth } from "../format/describe-notes.ts";
 import { liveSearch } from "../doctor/live-search.ts";
 import { withMemory } from "../open/with-memory.ts";
 
-export interface DoctorCommandOptions {
-  agent?: string;
-  json?: boolean;
-}
-
 /** `memslot doctor`: checks everything from Node to a live search, with the next step for each failure. */
-export async function doctor(context: CommandContext, options: DoctorCommandOptions): Promise<number> {
+export async function doctor(context: CommandContext, options: CommonOptions): Promise<number> {
   const checks: DoctorCheck[] = [];
   // Connections are checked even if the memory does not open.
   for (const chain of [examine(context, options), checkConnections(context)]) {
@@ -45,7 +40,7 @@ export async function doctor(context: CommandContext, options: DoctorCommandOpti
   return ok ? ExitCode.ok : ExitCode.error;
 }
 
-async function* examine(context: CommandContext, options: DoctorCommandOptions): AsyncGenerator<DoctorCheck> {
+async function* examine(context: CommandContext, options: CommonOptions): AsyncGenerator<DoctorCheck> {
   // The launcher has rejected older versions.
   yield passed("node", `${process.versions.node} on ${process.platform} ${process.arch}`);
   const config = await loadConfig({

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { type ClientId, type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
 import type { HookMoment } from "@memslot/indexing/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ownProgram } from "../own-program.ts";
 import { type HookEvent, type RecallMode, readEvent, readInput } from "../hook/read-event.ts";
 import { finishSessions, runHook } from "../hook/run-hook.ts";
@@ -13,8 +13,7 @@ import { resolvePath } from "../open/find-folder.ts";
 import { withMemory } from "../open/with-memory.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 
-export interface HookCommandOptions {
-  agent?: string;
+export interface HookCommandOptions extends CommonOptions {
   readOnly?: boolean;
   recall: RecallMode;
   home?: string;

@@ -5,7 +5,7 @@ import { importNotes, type ImportedNote, type ImportState, localClock } from "@m
 import json5 from "json5";
 import { MemoryError } from "@memslot/core";
 import { changeConfigFile, homeDir } from "@memslot/core/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { readChatGpt } from "../import/chatgpt.ts";
 import { claudeKept, readClaude } from "../import/claude.ts";
 import { createNoteMaker, type LeftOut } from "../import/conversation.ts";
@@ -17,11 +17,9 @@ import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { printable } from "../terminal/output.ts";
 import { readOpenClaw } from "../import/openclaw.ts";
 
-export interface ImportCommandOptions {
-  agent?: string;
+export interface ImportCommandOptions extends CommonOptions {
   dryRun?: boolean;
   again?: boolean;
-  json?: boolean;
 }
 
 const sources = new Map([

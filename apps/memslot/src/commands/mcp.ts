@@ -1,7 +1,7 @@
 import { editOptions, memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import { withoutAgentKeys, chooseAgent, disabledReason } from "../open/agents.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
@@ -13,8 +13,7 @@ import { isFound, readConfig } from "../open/read-config.ts";
 import { resolvePath } from "../open/find-folder.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 
-export interface McpCommandOptions {
-  agent?: string;
+export interface McpCommandOptions extends CommonOptions {
   readOnly?: boolean;
   http?: boolean;
   port?: number;

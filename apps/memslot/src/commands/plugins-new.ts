@@ -3,14 +3,13 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { MemoryError, messageOf } from "@memslot/core";
 import { offeredPlugins } from "@memslot/core/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { packageFolder, packageVersion } from "../package-version.ts";
 import { resolvePath } from "../open/find-folder.ts";
 
-export interface PluginsNewCommandOptions {
+export interface PluginsNewCommandOptions extends CommonOptions {
   dir?: string;
-  json?: boolean;
 }
 
 const templates = fileURLToPath(new URL("templates/memory-plugin/", packageFolder));

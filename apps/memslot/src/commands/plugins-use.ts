@@ -15,7 +15,7 @@ import {
   editConfigFile,
   type ConfigEdit,
 } from "@memslot/core/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import {
   findOne,
@@ -28,10 +28,6 @@ import {
 } from "../plugins/survey.ts";
 import { readConfig } from "../open/read-config.ts";
 import { table } from "../format/units.ts";
-
-export interface PluginsUseCommandOptions {
-  json?: boolean;
-}
 
 interface Outcome {
   file: string;
@@ -47,11 +43,7 @@ interface Outcome {
 const LOAD_DEADLINE_MS = 30_000;
 
 /** `memslot plugins use`: selects the memory plugin in the configuration file and prints what changes. */
-export async function pluginsUse(
-  context: CommandContext,
-  options: PluginsUseCommandOptions,
-  wanted = "",
-): Promise<number> {
+export async function pluginsUse(context: CommandContext, options: CommonOptions, wanted = ""): Promise<number> {
   const config = await readConfig(context);
   refuseUntrustedFile(config, wanted);
   const isOff = wanted.trim().toLowerCase() === "none";

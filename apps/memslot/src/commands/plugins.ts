@@ -1,6 +1,6 @@
 import { type MemslotConfig, memoryFeatures, MemoryError } from "@memslot/core";
 import type { FoundPlugin } from "@memslot/core/host";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 import { type SurveyedPlugin, surveyPlugins, versionIn, findOne, howToChoose } from "../plugins/survey.ts";
 import { readConfig } from "../open/read-config.ts";
@@ -9,12 +9,8 @@ import { printable } from "../terminal/output.ts";
 import { addPlugin, npmArgs, installSpec, shellLine, pluginProject } from "../plugins/add-plugin.ts";
 import { runNpm } from "../plugins/run-npm.ts";
 
-export interface PluginsListCommandOptions {
-  json?: boolean;
-}
-
 /** `memslot plugins list`: known plugins with their state, and plugins that can be added. */
-export async function pluginsList(context: CommandContext, options: PluginsListCommandOptions): Promise<number> {
+export async function pluginsList(context: CommandContext, options: CommonOptions): Promise<number> {
   const { output } = context;
   const config = await readConfig(context);
   const { plugins, slotProblem } = await surveyPlugins(config);
@@ -41,10 +37,6 @@ export function describeState({ state, reason, command }: SurveyedPlugin): strin
   return more === undefined ? state : `${state}: ${more}`;
 }
 
-export interface PluginsInfoCommandOptions {
-  json?: boolean;
-}
-
 interface PluginInfo extends SurveyedPlugin {
   name?: string | undefined;
   features: string[];
@@ -55,11 +47,7 @@ interface PluginInfo extends SurveyedPlugin {
 }
 
 /** `memslot plugins info`: the features and options of a plugin, and how to select it. */
-export async function pluginsInfo(
-  context: CommandContext,
-  options: PluginsInfoCommandOptions,
-  wanted = "",
-): Promise<number> {
+export async function pluginsInfo(context: CommandContext, options: CommonOptions, wanted = ""): Promise<number> {
   const config = await readConfig(context);
   const { plugins, found } = await surveyPlugins(config, { names: [wanted] });
   const plugin = findOne(plugins, wanted);
@@ -173,9 +161,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export interface PluginsAddCommandOptions {
+export interface PluginsAddCommandOptions extends CommonOptions {
   print?: boolean;
-  json?: boolean;
 }
 
 export async function pluginsAdd(
@@ -215,15 +202,7 @@ function report(
   return ExitCode.ok;
 }
 
-export interface PluginsRemoveCommandOptions {
-  json?: boolean;
-}
-
-export async function pluginsRemove(
-  context: CommandContext,
-  options: PluginsRemoveCommandOptions,
-  wanted = "",
-): Promise<number> {
+export async function pluginsRemove(context: CommandContext, options: CommonOptions, wanted = ""): Promise<number> {
   const { output } = context;
   const config = await readConfig(context);
   const project = pluginProject(config);

@@ -8,7 +8,7 @@ import { byteSize } from "../format/units.ts";
 import { counted } from "../open/scan-summary.ts";
 import { printable } from "../terminal/output.ts";
 import { UsageError, ExitCode } from "../terminal/exit-code.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
 import { confirm } from "../terminal/confirm.ts";
@@ -40,11 +40,7 @@ export function refuseOwnSources(config: MemslotConfig): void {
     );
 }
 
-export interface SourcesListOptions {
-  json?: boolean;
-}
-
-export async function sourcesList(context: CommandContext, options: SourcesListOptions): Promise<number> {
+export async function sourcesList(context: CommandContext, options: CommonOptions): Promise<number> {
   const { output, cwd, env, signal } = context;
   const config = await readConfig(context);
   const agent = chooseAgent(config, undefined);
@@ -76,11 +72,10 @@ export async function sourcesList(context: CommandContext, options: SourcesListO
   return ExitCode.ok;
 }
 
-export interface SourcesAddOptions {
+export interface SourcesAddOptions extends CommonOptions {
   scope?: "project" | "all";
   keep?: boolean;
   yes?: boolean;
-  json?: boolean;
 }
 
 /** `memslot sources add`: prints the size of the sources, asks, and adds them to the configuration. */
@@ -135,10 +130,9 @@ export async function sourcesAdd(
   return ExitCode.ok;
 }
 
-export interface SourcesRemoveOptions {
+export interface SourcesRemoveOptions extends CommonOptions {
   forget?: boolean;
   yes?: boolean;
-  json?: boolean;
 }
 
 /** `memslot sources remove`: removes sources from the configuration, and their kept copies with `--forget`. */

@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import path from "node:path";
 import type { AgentConfig, MemslotConfig, OpenMemoryOptions } from "@memslot/core";
 import { type OtherSettings, serveUi } from "@memslot/ui";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { keptToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
 import { chooseAgent, disabledReason } from "../open/agents.ts";
@@ -13,12 +13,10 @@ import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 import { packageVersion } from "../package-version.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 
-export interface UiCommandOptions {
-  agent?: string;
+export interface UiCommandOptions extends CommonOptions {
   port?: number;
   open?: boolean;
   readOnly?: boolean;
-  json?: boolean;
   signOut?: boolean;
 }
 

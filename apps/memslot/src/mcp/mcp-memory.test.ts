@@ -21,13 +21,12 @@ function setUp(openMemory: McpMemoryOptions["openMemory"]) {
   const notices: string[] = [];
   const clock = { nowMs: 0 };
   const closeMemory = vi.fn<McpMemoryOptions["closeMemory"]>(async () => undefined);
-  const onBadConfig = vi.fn<McpMemoryOptions["onBadConfig"]>();
   const memory = createMcpMemory({
     openMemory,
     tools: { citations: "auto" },
     closeMemory,
     notice: (line) => notices.push(line),
-    onBadConfig,
+    onBadConfig: () => undefined,
     now: () => clock.nowMs,
   });
   const [searchTool] = memory.tools;
@@ -35,22 +34,10 @@ function setUp(openMemory: McpMemoryOptions["openMemory"]) {
     if (searchTool === undefined) throw new Error("no tool");
     return memory.call(searchTool, { query: "espresso" }, { signal });
   };
-  return { memory, notices, clock, closeMemory, onBadConfig, search };
+  return { memory, notices, clock, closeMemory, search };
 }
 
 describe("the memory behind the server", () => {
-  test("is opened once for all who ask", async () => {
-    const open = vi.fn<() => Promise<Memory>>(async () => memoryThat());
-    const { memory, search } = setUp(open);
-    memory.start();
-    expect(await Promise.all([search(), search(), search()])).toMatchObject([
-      { state: "ok" },
-      { state: "ok" },
-      { state: "ok" },
-    ]);
-    expect(open).toHaveBeenCalledTimes(1);
-  });
-
   test("is tried again some time after a failure, and not with every call", async () => {
     let fails = true;
     const open = vi.fn<() => Promise<Memory>>(async () => {
@@ -72,17 +59,6 @@ describe("the memory behind the server", () => {
     expect(notices).toEqual(["the memory could not be opened: the workspace is not there"]);
   });
 
-  test("that can never be opened is told to the command", async () => {
-    const error = new MemoryError("CONFIG", "no such backend");
-    const { memory, search, onBadConfig, notices } = setUp(async () => {
-      throw error;
-    });
-    memory.start();
-    expect(await search()).toMatchObject({ unavailable: true, error: "no such backend" });
-    expect(onBadConfig).toHaveBeenCalledExactlyOnceWith(error);
-    expect(notices).toEqual([]);
-  });
-
   test("whose index cannot be brought up to date is searched all the same", async () => {
     const { memory, search, notices } = setUp(async () =>
       memoryThat({
@@ -94,26 +70,6 @@ describe("the memory behind the server", () => {
     memory.start();
     expect(await search()).toMatchObject({ state: "ok" });
     expect(notices).toEqual(["the index could not be brought up to date: process 1 is at work"]);
-  });
-
-  test("ends what is running when it is closed, and is closed once", async () => {
-    let signal: AbortSignal | undefined;
-    const { memory, search, closeMemory } = setUp(async () =>
-      memoryThat({
-        ask: (_query, options) =>
-          new Promise((_, reject) => {
-            signal = options?.signal;
-            signal?.addEventListener("abort", () => reject(signal?.reason));
-          }),
-      }),
-    );
-    const running = search();
-    await vi.waitFor(() => expect(signal).toBeDefined());
-    await memory.close();
-    await expect(running).rejects.toMatchObject({ name: "AbortError" });
-    expect(signal?.aborted).toBe(true);
-    expect(closeMemory).toHaveBeenCalledTimes(1);
-    await expect(search()).rejects.toMatchObject({ name: "AbortError" });
   });
 
   test("that is opened while it is being closed is closed too", async () => {

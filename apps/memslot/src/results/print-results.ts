@@ -7,9 +7,9 @@ import { counted } from "../open/scan-summary.ts";
 import type { Output } from "../terminal/output.ts";
 import { UsageError } from "../terminal/exit-code.ts";
 import type { PlacedResult } from "../format/shown-path.ts";
+import type { CommonOptions } from "../command-context.ts";
 
-export interface ResultOptions {
-  json?: boolean;
+export interface ResultOptions extends CommonOptions {
   explain?: boolean;
   context?: number;
   paths?: boolean;

@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { createSandbox } from "../run-memslot.ts";
-import { callTool, initialize, launchServer, startHttpServer, startServer, token } from "./server.ts";
+import { callTool, initialize, launchServer, startHttpServer, token } from "./server.ts";
 import data from "../data/docs.json" with { type: "json" };
 
 const page = readFileSync(path.join(import.meta.dirname, "../../../../docs/mcp.md"), "utf8");
@@ -40,16 +41,6 @@ function snippetsIn(language: "json" | "toml" | "sh"): { client: string; code: s
   );
 }
 
-/** Enough of TOML for what stands there: one table, and values that are written as in JSON. */
-function parseToml(code: string): { table: string; values: Entry } {
-  const [head = "", ...lines] = code.trim().split("\n");
-  const pairs = lines.map((line) => {
-    const [, key = "", value = ""] = /^(\w+) = (.+)$/u.exec(line) ?? [];
-    return [key, JSON.parse(value) as unknown];
-  });
-  return { table: /^\[([\w.]+)\]$/u.exec(head)?.[1] ?? "", values: Object.fromEntries(pairs) as Entry };
-}
-
 function entries(): Snippet[] {
   return [
     ...snippetsIn("json").map(({ client, code }): Snippet => {
@@ -60,9 +51,8 @@ function entries(): Snippet[] {
       return { client, entry };
     }),
     ...snippetsIn("toml").map(({ client, code }): Snippet => {
-      const { table, values } = parseToml(code);
-      expect(table).toBe("mcp_servers.memslot");
-      return { client, entry: values };
+      const { mcp_servers: servers } = parse(code) as unknown as { mcp_servers: { memslot: Entry } };
+      return { client, entry: servers.memslot };
     }),
   ];
 }
@@ -82,21 +72,9 @@ describe("docs/mcp.md", () => {
     expect({ command, args }).toEqual({ command: "node", args: started[0]?.entry.args });
   });
 
-  test("starts a server that answers", async () => {
-    const [launcher = "", script, ...rest] = started[0]?.entry.args ?? [];
-    expect([launcher, script]).toEqual(["/path/to/memslot/scripts/run.mjs", "cli"]);
-    const sandbox = await createSandbox();
-    await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
-    const cliArgs = rest.map((arg) => (arg === "/path/to/notes" ? sandbox.workspace : arg));
-    const server = startServer(sandbox, [], {}, cliArgs);
-    await initialize(server);
-    expect((await callTool(server, "memory_search", { query: "espresso" })).result).toMatchObject({
-      structuredContent: { results: [{ path: "MEMORY.md" }] },
-    });
-  });
-
   test("names a launcher that starts the server of a clone, wherever it is started from", async () => {
     const [{ args = [] } = {}] = started.map(({ entry }) => entry);
+    expect(args.slice(0, 2)).toEqual(["/path/to/memslot/scripts/run.mjs", "cli"]);
     const sandbox = await createSandbox();
     await sandbox.write("MEMORY.md", "Anna likes espresso.\n");
     // As it stands there, with the two paths filled in, and stdout is the protocol's alone.

@@ -5,14 +5,7 @@ import { StdioClientTransport as Stdio1 } from "@modelcontextprotocol/sdk/client
 import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Sandbox, command, createSandbox } from "../run-memslot.ts";
-import {
-  type Transport,
-  envelope,
-  initialize,
-  startHttpServer,
-  startServerProcess as startServer,
-  token,
-} from "./server.ts";
+import { type Transport, initialize, startHttpServer, startServerProcess as startServer, token } from "./server.ts";
 import { watchedBackend } from "./watched-backend.ts";
 
 const transports: Transport[] = ["stdio", "http"];
@@ -68,26 +61,6 @@ describe("by raw frames", () => {
     const server = startServer(await sandboxWithNote());
     expect((await initialize(server, "2031-01-01")).result).toMatchObject({ protocolVersion: "2025-11-25" });
     expect((await server.request("tools/list")).result).toHaveProperty("tools");
-  });
-
-  test("revision 2026-07-28 needs no handshake, and answers what it can do", async () => {
-    const server = startServer(await sandboxWithNote());
-    const { result } = await server.request("server/discover", { _meta: envelope });
-    expect(result).toMatchObject({ supportedVersions: ["2026-07-28"], capabilities: { tools: {}, resources: {} } });
-    const answer = await server.request("tools/call", { ...question, _meta: envelope });
-    expect(answer.result).toMatchObject({ resultType: "complete", structuredContent: found });
-  });
-
-  test.each(["2025-06-18", "2025-11-25"])("revision %s is spoken over HTTP", async (revision) => {
-    const { post } = await startHttpServer(await sandboxWithNote());
-    const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: "raw", version: "1.0.0" } };
-    const hello = await post({ jsonrpc: "2.0", id: 1, method: "initialize", params });
-    expect(await hello.text()).toContain(`"protocolVersion":"${revision}"`);
-    const answer = await post(
-      { jsonrpc: "2.0", id: 2, method: "tools/call", params: question },
-      { "mcp-protocol-version": revision },
-    );
-    expect(await answer.text()).toContain('"path":"MEMORY.md"');
   });
 
   test("the server answers before its memory is open", async () => {

@@ -2,17 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { type MemslotConfig, MemoryError, visibleName } from "@memslot/core";
 import { installedPluginsDir, editConfigFile } from "@memslot/core/host";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { configTarget, editsFor, withChoice } from "../../embeddings/config-target.ts";
 import { localState } from "../../embeddings/local-setup.ts";
 import { byteSize } from "../../format/units.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { shellLine } from "../../plugins/add-plugin.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-
-export interface EmbeddingsOffCommandOptions {
-  json?: boolean;
-}
 
 interface Left {
   what: string;
@@ -22,7 +18,7 @@ interface Left {
 }
 
 /** `memslot embeddings off`: disables vector search. Changes only the configuration. */
-export async function embeddingsOff(context: CommandContext, options: EmbeddingsOffCommandOptions): Promise<number> {
+export async function embeddingsOff(context: CommandContext, options: CommonOptions): Promise<number> {
   const { output } = context;
   const config = await readConfig(context);
   const target = configTarget(config);

@@ -9,7 +9,7 @@ import {
   visibleName,
 } from "@memslot/core";
 import { editConfigFile } from "@memslot/core/host";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import {
   type AskedByMeaning,
   type Comparison,
@@ -28,10 +28,9 @@ import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { ExitCode, UsageError } from "../../terminal/exit-code.ts";
 
-export interface EmbeddingsOnCommandOptions {
+export interface EmbeddingsOnCommandOptions extends CommonOptions {
   yes?: boolean;
   try?: string;
-  json?: boolean;
 }
 
 interface IndexedAgent {

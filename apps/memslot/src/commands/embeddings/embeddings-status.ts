@@ -1,5 +1,5 @@
 import { type AgentConfig, type MemoryProviderStatus, type MemslotConfig, messageOf, visibleName } from "@memslot/core";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { localState } from "../../embeddings/local-setup.ts";
 import { modelAt } from "../../embeddings/models.ts";
 import { byteSize } from "../../format/units.ts";
@@ -8,10 +8,6 @@ import { disabledReason } from "../../open/agents.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
-
-export interface EmbeddingsStatusCommandOptions {
-  json?: boolean;
-}
 
 interface ModelFile {
   name: string;
@@ -37,10 +33,7 @@ interface EmbeddingsEntry {
 }
 
 /** `memslot embeddings status`: the state of vector search, without a request or a change. */
-export async function embeddingsStatus(
-  context: CommandContext,
-  options: EmbeddingsStatusCommandOptions,
-): Promise<number> {
+export async function embeddingsStatus(context: CommandContext, options: CommonOptions): Promise<number> {
   const config = await readConfig(context);
   const entries: EmbeddingsEntry[] = [];
   for (const agent of config.agents) {

@@ -1,17 +1,12 @@
 import { type AgentConfig, type CompactReport, type MemslotConfig, isAbort } from "@memslot/core";
 import { chooseAgents, disabledReason } from "../../open/agents.ts";
 import { byteSize } from "../../format/units.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, worseExitCode, exitCodeOf, failureJson, reportFailure } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
 
-export interface MemoryCompactCommandOptions {
-  agent?: string;
-  json?: boolean;
-}
-
-export async function memoryCompact(context: CommandContext, options: MemoryCompactCommandOptions): Promise<number> {
+export async function memoryCompact(context: CommandContext, options: CommonOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   const entries: object[] = [];

@@ -1,18 +1,13 @@
 import type { AgentConfig, MemslotConfig, SyncEstimate } from "@memslot/core";
 import { chooseAgents, disabledReason } from "../../open/agents.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { printable } from "../../terminal/output.ts";
 import { counted } from "../../open/scan-summary.ts";
 
-export interface MemoryEstimateOptions {
-  agent?: string;
-  json?: boolean;
-}
-
-export async function memoryEstimate(context: CommandContext, options: MemoryEstimateOptions): Promise<number> {
+export async function memoryEstimate(context: CommandContext, options: CommonOptions): Promise<number> {
   const config = await readConfig(context, { lookAround: true });
   const agents = chooseAgents(config, options.agent);
   const entries: object[] = [];

@@ -8,7 +8,7 @@ import {
 } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { chooseAgents, disabledReason } from "../../open/agents.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, worseExitCode, UsageError, exitCodeOf, reportFailure } from "../../terminal/exit-code.ts";
 import { describeCounts } from "../../format/describe-status.ts";
 import { describeLayout, describeLeftOut, describeUnsearched } from "../../format/describe-notes.ts";
@@ -16,10 +16,8 @@ import { type Output, printable } from "../../terminal/output.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { counted, reportExcluded, scanSummary } from "../../open/scan-summary.ts";
 import { type SyncOptions, syncWithProgress, withMemory } from "../../open/with-memory.ts";
-import type { MemoryEstimateOptions } from "./memory-estimate.ts";
 
-export interface MemoryIndexCommandOptions
-  extends Pick<SyncOptions, "force" | "verbose" | "wait">, MemoryEstimateOptions {
+export interface MemoryIndexCommandOptions extends Pick<SyncOptions, "force" | "verbose" | "wait">, CommonOptions {
   estimate?: boolean;
 }
 

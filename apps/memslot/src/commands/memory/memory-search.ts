@@ -14,7 +14,7 @@ import { whyTarget } from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
 import { matchedWords, resultLines } from "@memslot/indexing";
 import { chooseAgent, disabledReason, printDisabled } from "../../open/agents.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { describeWriter } from "../../format/describe-status.ts";
 import { readConfig } from "../../open/read-config.ts";
@@ -27,9 +27,8 @@ import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
 import { formatWhy } from "../../format/format-why.ts";
 import { describeLayout } from "../../format/describe-notes.ts";
 
-export interface MemorySearchCommandOptions extends ResultOptions {
+export interface MemorySearchCommandOptions extends ResultOptions, CommonOptions {
   query?: string;
-  agent?: string;
   maxResults?: number;
   maxTokens?: number;
   minScore?: number;

@@ -9,19 +9,17 @@ import {
   messageOf,
 } from "@memslot/core";
 import { chooseAgents, disabledReason } from "../../open/agents.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, worseExitCode, exitCodeOf, failureJson, reportFailure } from "../../terminal/exit-code.ts";
 import { formatStatus } from "../../format/format-status.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { type AgentStatus, scanSummary } from "../../open/scan-summary.ts";
 import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
 
-export interface MemoryStatusCommandOptions {
-  agent?: string;
+export interface MemoryStatusCommandOptions extends CommonOptions {
   deep?: boolean;
   fix?: boolean;
   index?: boolean;
-  json?: boolean;
 }
 
 /** `memslot memory status`: what is indexed, from where, and what fails. */

@@ -1,14 +1,12 @@
 import { readUsage, type UsageEntry } from "@memslot/indexing";
 import { chooseAgent } from "../../open/agents.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { table } from "../../format/units.ts";
 
-export interface MemoryUsageCommandOptions {
-  agent?: string;
+export interface MemoryUsageCommandOptions extends CommonOptions {
   days?: number;
-  json?: boolean;
 }
 
 export async function memoryUsage(context: CommandContext, options: MemoryUsageCommandOptions): Promise<number> {
