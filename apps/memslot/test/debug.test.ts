@@ -38,7 +38,7 @@ describe("MEMSLOT_DEBUG in the command", () => {
     expect(lines[1]).toMatch(/^memslot:search ok [\d.]+ ms agentId=main .* queryLength=17 .* results=1 state=ok/u);
     expect(stderr.match(/MEMSLOT_DEBUG/gu)).toHaveLength(1);
     expect(stderr).toContain(
-      'memslot: MEMSLOT_DEBUG: "serach" is no channel; known are search, sync, embedding, store, provider, and * for all',
+      'memslot: MEMSLOT_DEBUG: "serach" is not a channel; known are search, sync, embedding, store, provider, and * for all',
     );
   });
 

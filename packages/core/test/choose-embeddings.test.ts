@@ -196,7 +196,7 @@ describe("provider auto", () => {
     expect([local.contexts, hanging.contexts]).toEqual([[], []]);
     expect(choice).toMatchObject(degraded);
     expect(choice.reason).toContain("the key has a blank in it");
-    expect(choice.passedOver?.[1]?.reason).toContain("gave no answer within 1 s");
+    expect(choice.passedOver?.[1]?.reason).toContain("did not answer within 1 s");
   });
 
   test("leaves the model, and address, key and headers of `remote`, to openai", async () => {

@@ -22,9 +22,9 @@ describe("editConfigText", () => {
     expect(await editConfigText(text, [{ key: ["plugins", "deny"], with: "x" }])).toBe(wanted);
   });
 
-  test("puts no item into what is no list", async () => {
+  test("puts no item into what is not a list", async () => {
     await expect(editConfigText("{ plugins: { deny: 1 } }", [{ key: ["plugins", "deny"], with: "x" }])).rejects.toThrow(
-      "plugins.deny is no list",
+      "plugins.deny is not a list",
     );
   });
 
@@ -32,9 +32,9 @@ describe("editConfigText", () => {
     expect(await editConfigText(text, [{ key: ["plugins", "deny"], without: "x" }])).toBe(wanted);
   });
 
-  test("refuses what is no group, and text that it cannot read", async () => {
+  test("refuses what is not a group, and text that it cannot read", async () => {
     await expect(editConfigText("{ plugins: 1 }", [slot])).rejects.toThrow("plugins");
-    await expect(editConfigText("[]", [slot])).rejects.toThrow("no group");
+    await expect(editConfigText("[]", [slot])).rejects.toThrow("not a group");
     await expect(editConfigText("{ plugins: {", [slot])).rejects.toThrow("JSON5");
   });
 

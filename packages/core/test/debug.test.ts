@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type CallMessages, EmbeddingError, MemoryError } from "@memslot/core";
-import { channelNames, channels } from "../src/debug/channels.ts";
-import { lineOf, printCalls } from "../src/debug/print-calls.ts";
+import { channels } from "../src/debug/channels.ts";
+import { lineOf } from "../src/debug/print-calls.ts";
 import { traceCall } from "../src/debug/trace-call.ts";
 import { unseenCharacter } from "../src/text/visible-text.ts";
 import { gate, guarded, hang, pass, rejected, report, result, stopClock } from "./support/fakes.ts";
@@ -213,51 +213,7 @@ describe("a call that somebody listens to", () => {
   });
 });
 
-/** Which channels are printed, and what was said, when the variable holds `value`. */
-function printing(value: string | undefined): { names: string[]; said: string[] } {
-  const said: string[] = [];
-  onTestFinished(() => printCalls({}, () => undefined));
-  printCalls({ MEMSLOT_DEBUG: value }, (line) => said.push(line));
-  return { names: channelNames.filter((name) => channels[name].hasSubscribers), said };
-}
-
-describe("MEMSLOT_DEBUG", () => {
-  test.each([
-    [undefined, []],
-    [" search, store ,", ["search", "store"]],
-    ["*", [...channelNames]],
-  ])("%j prints %j", (value, names) => {
-    expect(printing(value)).toEqual({ names, said: [] });
-  });
-
-  test("says what is no channel and which there are, in one line, and prints the others", () => {
-    expect(printing("serach,sync,\u001B[2Jall")).toEqual({
-      names: ["sync"],
-      said: [
-        String.raw`MEMSLOT_DEBUG: "serach", "\u{1B}[2Jall" are no channels; known are search, sync, embedding, store, provider, and * for all, with commas between them`,
-      ],
-    });
-    expect(printing("Search").said[0]).toContain('"Search" is no channel;');
-  });
-
-  test("is followed when it changes", () => {
-    printing("search");
-    expect(printing("sync").names).toEqual(["sync"]);
-    expect(printing(undefined).names).toEqual([]);
-  });
-});
-
 describe("a line", () => {
-  test("holds outcome, time and what is known, in one order", () => {
-    const line = lineOf("search", data.search as never);
-    expect(line).toBe(
-      "memslot:search ok 12.3 ms agentId=main backend=memory-core queryLength=23 sources=memory,sessions results=4 state=ok",
-    );
-    const about = { agentId: "main", backend: "it", operation: "stats" } as const;
-    const failed = { ...about, outcome: "failed", errorCode: "ENOSPC" } as const;
-    expect(lineOf("store", failed)).toBe("memslot:store failed ENOSPC 0.0 ms operation=stats agentId=main backend=it");
-  });
-
   test("shows nothing that a terminal obeys, nothing like a key, and nothing that a listener has added", () => {
     const line = lineOf("sync", data.hostile as never);
     expect(line).toBe(

@@ -223,7 +223,7 @@ describe("opening", () => {
     ["an error at once", () => thrown(new RangeError("at once"))(), "at once"],
     ["nothing", thrown(undefined), "undefined"],
     ["an AbortError of its own", thrown(new DOMException("gave up", "AbortError")), "gave up"],
-    ["nothing, and gives half a manager", async () => ({ search: async () => [] }) as never, "no manager"],
+    ["nothing, and gives half a manager", async () => ({ search: async () => [] }) as never, "not a manager"],
   ])("that throws %s is covered by the fallback backend, which says why", async (_what, openTool, reason) => {
     const tool = defineMemoryPlugin({ id: "tool", open: openTool });
     const memory = await open({ fallback: "builtin", plugins: [tool, counted("memory-core").plugin] });
@@ -237,7 +237,7 @@ describe("opening", () => {
   test.each([
     ["has a syntax error", "export default {", "cannot be loaded"],
     ["exports nothing", "export const other = 1;", "default"],
-    ["is never loaded to its end", hangingEntry, "gave no answer within 60 s"],
+    ["is never loaded to its end", hangingEntry, "did not answer within 60 s"],
   ])("a plugin that %s is covered by the fallback backend, which says why", async (_what, entry, reason) => {
     if (entry === hangingEntry) stopClock();
     const loading = once(process, "memslot-test-loading");
@@ -282,7 +282,7 @@ describe("opening", () => {
     await pass(29_999);
     expect(core.contexts).toEqual([]);
     await pass(1);
-    expect((await ask(await opening)).report.fallback?.reason).toContain("gave no answer within 30 s");
+    expect((await ask(await opening)).report.fallback?.reason).toContain("did not answer within 30 s");
   });
 
   test("that is aborted opens no fallback backend", async () => {

@@ -270,7 +270,7 @@ describe("when the primary is UNAVAILABLE", () => {
       expect(manager.status().fallback).toBeUndefined();
       await pass(1);
       await answer;
-      expect(manager.status().fallback?.reason).toBe(`${what} of "tool" gave no answer within ${ms / 1000} s`);
+      expect(manager.status().fallback?.reason).toBe(`${what} of "tool" did not answer within ${ms / 1000} s`);
     },
   );
 
@@ -295,7 +295,7 @@ describe("when the primary is UNAVAILABLE", () => {
       .mockRejectedValueOnce(new Error("disk full"))
       .mockImplementationOnce(hang);
     const manager = withFallback({ name: "tool", manager: fakeManager(dead) }, { name: "spare", open });
-    const words = [/disk full/, /opening "spare" gave no answer within 60 s/];
+    const words = [/disk full/, /opening "spare" did not answer within 60 s/];
     for (const message of words) {
       const error = await rejected(askFor(manager, 60_000));
       expect(error).toMatchObject({ code: "UNAVAILABLE", message: expect.stringMatching(message) });
@@ -411,7 +411,7 @@ describe("the way back", () => {
     await pass(cooldownMs);
     await askFor(manager, 15_000);
     const { since, retryAt = "", reason } = manager.status().fallback ?? {};
-    expect([since, reason]).toEqual([first?.since, 'search of "tool" gave no answer within 15 s']);
+    expect([since, reason]).toEqual([first?.since, 'search of "tool" did not answer within 15 s']);
     expect(Date.parse(retryAt) - Date.now()).toBe(60_000);
   });
 
@@ -480,7 +480,7 @@ describe("a primary that could not be opened", () => {
 
   test.each<[string, () => Promise<MemorySearchManager>, string]>([
     ["fails for another reason", async () => Promise.reject(new MemoryError("PLUGIN", "no column")), "no column"],
-    ["gives no manager", async () => ({}) as MemorySearchManager, "opened something that is no manager"],
+    ["gives no manager", async () => ({}) as MemorySearchManager, "opened something that is not a manager"],
   ])("and whose opening %s stays away, with that reason", async (_name, open, reason) => {
     const { manager } = pair({ name: "tool", open, failure });
     await ask(manager);

@@ -172,7 +172,7 @@ describe("an answer that breaks the contract", () => {
 
 describe("status", () => {
   test("never throws: a manager that gives none gets a minimal one", () => {
-    const words = "the plugin gave no status";
+    const words = "the plugin returned no status";
     const minimal = { backend: "fake", workspaceDir: "/notes", custom: { error: words } };
     const lastSyncError = expect.stringContaining(words);
     expect(guarded({ status: () => undefined as never }).status()).toMatchObject({ ...minimal, lastSyncError });
@@ -263,7 +263,7 @@ describe("a deadline", () => {
     await pass(1);
     expect(await outcome).toMatchObject({
       code: "UNAVAILABLE",
-      message: expect.stringContaining(`${name} gave no answer within ${ms / 1000} s`),
+      message: expect.stringContaining(`${name} did not answer within ${ms / 1000} s`),
     });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });

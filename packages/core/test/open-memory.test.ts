@@ -186,7 +186,7 @@ describe("openMemory refuses", () => {
     const opening = rejected(home.open({ plugins: [plugin] }));
     await reached.opened;
     await pass(60_000);
-    const message = expect.stringContaining('opening memory plugin "memory-core" gave no answer within 60 s');
+    const message = expect.stringContaining('opening memory plugin "memory-core" did not answer within 60 s');
     expect(await opening).toMatchObject({ code: "UNAVAILABLE", message });
     const manager = fakeManager();
     late.open(manager);
@@ -237,7 +237,7 @@ describe("a plugin that is broken and not selected", () => {
 describe("the workspace", () => {
   test.each([
     ["is missing", "nowhere", /nowhere .*memslot init/],
-    ["is a file", "notes/MEMORY.md", /MEMORY\.md is no folder/],
+    ["is a file", "notes/MEMORY.md", /MEMORY\.md is not a folder/],
     ["is a link in a circle", "circle", /cannot be read/],
   ])("that %s is a WORKSPACE error that says so", async (_name, name, words) => {
     symlinkSync("circle", join(home.root, "circle"));

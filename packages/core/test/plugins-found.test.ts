@@ -122,7 +122,9 @@ describe("plugins.load.paths", () => {
     expect(ids(found)).toEqual(["a"]);
     const path = (name: string): string => `plugins.load.paths: ${join(folder, name)}`;
     expect(messages(found)).toEqual([
-      expect.stringContaining(`"two" is no memslot plugin: ${join(folder, "all/two/memslot.plugin.json")} is missing`),
+      expect.stringContaining(
+        `"two" is not a memslot plugin: ${join(folder, "all/two/memslot.plugin.json")} is missing`,
+      ),
       expect.stringContaining(`${path("nowhere")} cannot be read`),
       expect.stringContaining(`${path("empty")} holds no plugin`),
       expect.stringContaining(`${path("file.js")} cannot be read`),
@@ -171,7 +173,7 @@ describe("plugins named by package", () => {
     });
     const found = await discoverPlugins({ config: config({}, { baseDir }), names: ["alias", "plain"] });
     expect(found.known).toMatchObject([{ id: "one", packageName: "alias" }]);
-    expect(messages(found)).toEqual([expect.stringContaining('"plain" is no memslot plugin')]);
+    expect(messages(found)).toEqual([expect.stringContaining('"plain" is not a memslot plugin')]);
   });
 });
 

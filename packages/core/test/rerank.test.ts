@@ -71,15 +71,6 @@ describe("the reranker of a configuration", () => {
     expect(close).toHaveBeenCalledTimes(1);
   });
 
-  test("is that of the application before all others, which closes it itself", async () => {
-    const close = vi.fn<() => Promise<undefined>>(async () => undefined);
-    const given = { ...reranker, close };
-    const chosen = await choose("mine", { given });
-    expect(chosen.choice).toMatchObject({ reranker: given, requested: "given", degraded: false });
-    await chosen.close();
-    expect(close).not.toHaveBeenCalled();
-  });
-
   test("that is not installed or cannot be opened makes answers degraded", async () => {
     const { choice } = await choose("rerank-far");
     expect(choice).toMatchObject({ reranker: undefined, degraded: true });
@@ -101,10 +92,10 @@ describe("the reranker of a configuration", () => {
     await pass(10_000);
     const { choice } = await choosing;
     expect(choice).toMatchObject({ reranker: undefined, degraded: true });
-    expect(choice.reason).toMatch(/cannot be used: opening .* gave no answer within 10 s/);
+    expect(choice.reason).toMatch(/cannot be used: opening .* did not answer within 10 s/);
   });
 
-  const unknown = 'is no reranker. Did you mean "mine"? Known: "mine", "rerank-far", "none"';
+  const unknown = 'is not a reranker. Did you mean "mine"? Known: "mine", "rerank-far", "none"';
   test.each<[string, string, Record<string, unknown>, string]>([
     ["an unknown id", "mien", {}, unknown],
     ["a plugin that is denied", "mine", { plugins: { deny: ["mine"] } }, 'plugins.deny lists "mine"'],

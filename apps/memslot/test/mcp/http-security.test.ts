@@ -166,6 +166,6 @@ describe("the address", () => {
     const { url } = await startHttpServer(sandbox);
     const { exitCode, stderr } = await sandbox.runHere(["mcp", "--http", "--port", url.port]);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(new RegExp(`port ${url.port} of 127\\.0\\.0\\.1 cannot be had: .*--port`, "u"));
+    expect(stderr).toMatch(new RegExp(`port ${url.port} of 127\\.0\\.0\\.1 is not available: .*--port`, "u"));
   });
 });

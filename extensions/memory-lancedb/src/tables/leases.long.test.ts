@@ -10,7 +10,7 @@ test("a bucket that does not answer: the deadline ends the call, an abort ends i
   storage.down("hang");
   const error = await errorOf(place.within("counting rows", 200, undefined, () => table.checkoutLatest()));
   expect(error.code).toBe("UNAVAILABLE");
-  expect(error.message).toMatch(/^counting rows in s3:\/\/.* gave no answer within 0\.2 s; check the network/);
+  expect(error.message).toMatch(/^counting rows in s3:\/\/.* did not answer within 0\.2 s; check the network/);
   const controller = new AbortController();
   const asked = storage.stats().requests;
   const call = errorOf(place.within("counting rows", 60_000, controller.signal, () => table.checkoutLatest()));

@@ -58,7 +58,7 @@ export async function changeConfigFile(
   try {
     changed = await change(bytes && new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (error) {
-    throw new MemoryError("CONFIG", `${path} was left as it is: ${messageOf(error)}; change it with an editor`, {
+    throw new MemoryError("CONFIG", `${path} was not changed: ${messageOf(error)}; change it with an editor`, {
       cause: error,
     });
   }
@@ -102,7 +102,7 @@ export async function editConfigText(text: string, edits: readonly ConfigEdit[])
 function splicesFor(text: string, edit: ConfigEdit, root: PlacedValue): Splice[] {
   let place = root;
   for (const [depth, name] of edit.key.entries()) {
-    if (place.members === undefined) throw new Error(`${edit.key.slice(0, depth).join(".") || "it"} is no group`);
+    if (place.members === undefined) throw new Error(`${edit.key.slice(0, depth).join(".") || "it"} is not a group`);
     const member = place.members.findLast((each) => each.name === name);
     if (member === undefined) {
       if ("without" in edit) return [];
@@ -143,7 +143,7 @@ function additions(
 }
 
 function newItem(text: string, { items, start }: PlacedValue, edit: ConfigEdit & { with: string }): Splice[] {
-  if (items === undefined) throw new Error(`${edit.key.map(quoteName).join(".")} is no list`);
+  if (items === undefined) throw new Error(`${edit.key.map(quoteName).join(".")} is not a list`);
   if (items.some(({ value }) => value.parsed === edit.with)) return [];
   const written = JSON.stringify(edit.with);
   const last = items.at(-1);

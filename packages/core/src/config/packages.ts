@@ -114,7 +114,7 @@ export async function hashCode(place: string): Promise<CodeHash> {
     if (files > maxFiles || bytes > maxBytes)
       throw new MemoryError(
         "CONFIG",
-        `the code in ${place} cannot be vouched for: with what it depends on it is more than ${maxFiles} files or ${maxBytes / 1024 / 1024} MiB; install it with \`memslot plugins add\``,
+        `the code in ${place} is too large to be trusted: with its dependencies it has more than ${maxFiles} files or ${maxBytes / 1024 / 1024} MiB; install it with \`memslot plugins add\``,
       );
     const content = await readFile(path);
     hash.update(JSON.stringify(["file", shown, content.byteLength]));

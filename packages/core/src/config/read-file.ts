@@ -64,7 +64,7 @@ export function readConfigBytes(path: string): Uint8Array {
     if (stat.isDirectory()) throw new MemoryError("CONFIG", `${path} is a folder; name the ${configFileName} in it`);
     if (!stat.isFile()) throw new MemoryError("CONFIG", `${path} is not a file; name a ${configFileName}`);
     if (stat.size > maxBytes)
-      throw new MemoryError("CONFIG", `${path} is larger than 1 MiB, so it is no configuration; name another file`);
+      throw new MemoryError("CONFIG", `${path} is larger than 1 MiB, the limit of a configuration; name another file`);
     return readFileSync(path);
   } catch (error) {
     if (MemoryError.is(error)) throw error;

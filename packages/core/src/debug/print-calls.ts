@@ -23,7 +23,7 @@ export function printCalls(env: Environment, notify: (line: string) => void): vo
   const known: readonly string[] = ["*", ...channelNames];
   const unknown = [...wanted].filter((name) => !known.includes(name)).map((name) => `"${shown(name)}"`);
   if (unknown.length === 0) return;
-  const verb = unknown.length === 1 ? "is no channel" : "are no channels";
+  const verb = unknown.length === 1 ? "is not a channel" : "are not channels";
   notify(
     `MEMSLOT_DEBUG: ${unknown.join(", ")} ${verb}; known are ${channelNames.join(", ")}, and * for all, with commas between them`,
   );

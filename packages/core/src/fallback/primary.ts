@@ -57,8 +57,7 @@ export class LazyManager {
 
   /** Concurrent callers share one open. Throws `UNAVAILABLE` after the deadline and `CLOSED` after `close`. */
   async get(signal: AbortSignal | undefined): Promise<MemorySearchManager> {
-    if (this.closing.signal.aborted)
-      throw new MemoryError("CLOSED", `"${this.name}" is closed; open the memory again to go on`);
+    if (this.closing.signal.aborted) throw new MemoryError("CLOSED", `"${this.name}" is closed; open the memory again`);
     if (this.current) return this.current;
     const shared = (this.#opening ??= this.#start());
     shared.catch(() => undefined);

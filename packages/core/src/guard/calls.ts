@@ -154,7 +154,7 @@ const capabilities = ["keyword", "vector", "ownsIndex"] as const;
 
 /** Throws `PLUGIN` with the field if a memory plugin opened something that is not a manager. */
 export function checkManager(pluginId: string, manager: MemorySearchManager): void {
-  const what = `memory plugin "${pluginId}" opened something that is no manager`;
+  const what = `memory plugin "${pluginId}" opened something that is not a manager`;
   checkOpened(what, manager, {
     ...each(callable, "search", "readFile", "status", "probeEmbeddingAvailability", "probeVectorAvailability"),
     ...each(orAbsent(callable), "sync", ...indexCallNames(), "close"),

@@ -142,12 +142,12 @@ function answerProblem(answer: unknown, { fields, each, wanted }: Shape): string
 /** Throws `PLUGIN` with the field if a value is not an embedding provider. `whose`: its origin, for the message. */
 export function checkProvider(whose: string, provider: EmbeddingProvider): void {
   const fields = { id: filled, model: filled, embedQuery: callable, embedBatch: callable };
-  checkOpened(`${whose} is no embedding provider`, provider, fields);
+  checkOpened(`${whose} is not an embedding provider`, provider, fields);
 }
 
 /** Throws `PLUGIN` with the field if a value is not a reranker. `whose`: its origin, for the message. */
 export function checkReranker(whose: string, reranker: Reranker): void {
-  checkOpened(`${whose} is no reranker`, reranker, { id: filled, model: filled, rerank: callable });
+  checkOpened(`${whose} is not a reranker`, reranker, { id: filled, model: filled, rerank: callable });
 }
 
 export function checkOpened(what: string, opened: unknown, fields: Shape["fields"]): void {

@@ -88,7 +88,7 @@ export async function openWithDeadline<T extends { close?(): Promise<void> }>(
 }
 
 function deadlineError(what: string, deadlineMs: number, action: string | undefined): MemoryError {
-  const text = `${what} gave no answer within ${deadlineMs / 1000} s`;
+  const text = `${what} did not answer within ${deadlineMs / 1000} s`;
   return new MemoryError("UNAVAILABLE", action === undefined ? text : `${text}; ${action}`);
 }
 
@@ -119,7 +119,7 @@ export class Lifecycle {
 
   /** Throws `CLOSED` after `close`. */
   assertOpen(): void {
-    if (this.#closed) throw new MemoryError("CLOSED", `${this.#name} is closed; open it again to go on`);
+    if (this.#closed) throw new MemoryError("CLOSED", `${this.#name} is closed; open it again`);
   }
 
   /** Throws `CLOSED` after `close`, and for a call that was running at that time. */

@@ -124,7 +124,7 @@ function statusOf(
   const known = { backend, provider: "unknown", requestedProvider, workspaceDir, sources };
   try {
     const given = manager.status();
-    if (typeof given !== "object" || given === null) throw new TypeError("the plugin gave no status");
+    if (typeof given !== "object" || given === null) throw new TypeError("the plugin returned no status");
     const reported = Object.fromEntries(
       Object.entries(given).filter(([, value]) => (value ?? undefined) !== undefined),
     );

@@ -26,7 +26,7 @@ export async function listenOn(server: Server, { host, port }: LoopbackPlace): P
     await once(server, "listening");
   } catch (error) {
     const step = port === 0 ? "" : " Choose another one with --port, or leave it out for any that is free.";
-    throw new MemoryError("UNAVAILABLE", `port ${port} of ${host} cannot be had: ${messageOf(error)}.${step}`, {
+    throw new MemoryError("UNAVAILABLE", `port ${port} of ${host} is not available: ${messageOf(error)}.${step}`, {
       cause: error,
     });
   }

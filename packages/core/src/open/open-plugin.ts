@@ -45,7 +45,7 @@ export function findPlugin(
   if (!found && (wellKnown.includes(id) || pluginNamed(id, missing)?.kind === kind)) return undefined;
   const written = `${key} is "${value}"${id === value ? "" : `, which is "${id}"`}`;
   if (found?.kind !== kind) {
-    const problem = `${written}, which is no ${nouns[kind]}.${didYouMean(id, names)} Known: ${quoted(names)}.`;
+    const problem = `${written}, which is not ${kind === "embedding" ? "an" : "a"} ${nouns[kind]}.${didYouMean(id, names)} Known: ${quoted(names)}.`;
     throw new MemoryError("CONFIG", `${problem}${remark}`);
   }
   const forbidden = forbiddenBy(found, config);
@@ -120,7 +120,7 @@ export class EmbeddingOpeners {
     const plugin = await this.#load(found, signal);
     if (!plugin.available) return { ok: false, reason: "it does not say whether it can be used without being asked" };
     const answer = await this.#ask(found, { role: "auto", signal }, async (context) => plugin.available?.(context));
-    return answer ?? { ok: false, reason: "it gave no answer" };
+    return answer ?? { ok: false, reason: "it did not answer" };
   }
 
   /** What it needs on this machine; undefined for a plugin that does not say. */

@@ -14,7 +14,7 @@ export async function checkWorkspace(folder: string): Promise<string> {
     if (!(await stat(canonical)).isDirectory())
       throw new MemoryError(
         "WORKSPACE",
-        `the workspace ${folder} is no folder; name the folder that holds MEMORY.md and memory/`,
+        `the workspace ${folder} is not a folder; name the folder that holds MEMORY.md and memory/`,
       );
     await (await opendir(canonical)).close();
     return canonical;

@@ -151,7 +151,7 @@ async function readPluginFolder(folder: string, installedAs?: string): Promise<R
   const about = { packageName, place };
   const file = join(place, manifestName);
   if (!hasManifest(place))
-    return brokenPlugin(about, `"${packageName ?? place}" is no memslot plugin: ${file} is missing`);
+    return brokenPlugin(about, `"${packageName ?? place}" is not a memslot plugin: ${file} is missing`);
   let manifest: unknown;
   try {
     manifest = await readJson(file);
