@@ -72,40 +72,34 @@ const { values, positionals } = parseArgs({
   },
 });
 
+const files = Number(values.files ?? 2000);
 const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
 const engines = values.engines?.split(",");
-const options = { files: Number(values.files ?? 2000), openclaw: values.openclaw };
-if (positionals[0] === undefined || positionals[0] === "page")
-  await benchPage({ files: options.files, sizes, engines, again: values.again?.split(",") ?? [], draw: values.draw });
-else if (positionals[0] === "speed") await benchSpeed(options);
-else if (positionals[0] === "words") await benchWords(options.files);
-else if (positionals[0] === "embeddings") await benchEmbeddings(options);
-else if (positionals[0] === "freshness") await benchFreshness(Number(values.files ?? 10_000));
-else if (positionals[0] === "local") await benchLocal(values.model && path.resolve(values.model));
-else if (positionals[0] === "retrieval") await benchRetrieval(values.data && path.resolve(values.data));
-else if (positionals[0] === "rerank") await benchRerank({ url: values.url, model: values.model });
-else if (positionals[0] === "hybrid")
-  await benchHybrid({
-    data: values.data && path.resolve(values.data),
-    wordVectors: values["word-vectors"] && path.resolve(values["word-vectors"]),
-    endpoint: values.embeddings ? { baseUrl: values.embeddings, model: values.model ?? "default" } : undefined,
-  });
-else if (positionals[0] === "backends")
-  await benchBackends({
-    files: options.files,
-    qmd: values.qmd && path.resolve(values.qmd),
-    data: values.data && path.resolve(values.data),
-  });
-else if (positionals[0] === "places") benchPlaces(Number(values.chunks ?? 2000));
-else if (positionals[0] === "mcp")
-  await benchMcp({ files: options.files, qmd: values.qmd && path.resolve(values.qmd) });
-else if (positionals[0] === "agent") await benchAgent(options.files);
-else if (positionals[0] === "hooks") await benchHooks(options.files);
-else if (positionals[0] === "openclaw") await benchOpenClaw(Number(values.questions ?? 12));
-else if (positionals[0] === "scale") {
-  const sizes = values.chunks === undefined ? usualSizes : values.chunks.split(",").map(Number);
-  await benchScale({ sizes, engines, json: values.json });
-} else {
+const [data, model, qmd] = [values.data, values.model, values.qmd].map((place) => place && path.resolve(place));
+const endpoint = values.embeddings ? { baseUrl: values.embeddings, model: values.model ?? "default" } : undefined;
+
+const benches: Readonly<Record<string, () => unknown>> = {
+  page: () => benchPage({ files, sizes, engines, again: values.again?.split(",") ?? [], draw: values.draw }),
+  speed: () => benchSpeed({ files, openclaw: values.openclaw }),
+  words: () => benchWords(files),
+  embeddings: () => benchEmbeddings({ files, openclaw: values.openclaw }),
+  freshness: () => benchFreshness(Number(values.files ?? 10_000)),
+  local: () => benchLocal(model),
+  retrieval: () => benchRetrieval(data),
+  rerank: () => benchRerank({ url: values.url, model: values.model }),
+  hybrid: () =>
+    benchHybrid({ data, wordVectors: values["word-vectors"] && path.resolve(values["word-vectors"]), endpoint }),
+  backends: () => benchBackends({ files, qmd, data }),
+  places: () => benchPlaces(Number(values.chunks ?? 2000)),
+  mcp: () => benchMcp({ files, qmd }),
+  agent: () => benchAgent(files),
+  hooks: () => benchHooks(files),
+  openclaw: () => benchOpenClaw(Number(values.questions ?? 12)),
+  scale: () => benchScale({ sizes, engines, json: values.json }),
+};
+const bench = benches[positionals[0] ?? "page"];
+if (bench) await bench();
+else {
   console.error(usage);
   process.exitCode = 2;
 }
