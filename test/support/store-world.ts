@@ -41,33 +41,23 @@ export function breakable(inner: InMemoryStore): BreakableStore {
     if (isLast) throw new Killed("killed");
     return result;
   }
-  function filesOf(files: Pick<ChunkStore, "listFiles" | "replaceFiles" | "removeFiles">): typeof files {
-    return {
-      listFiles: () => call(() => files.listFiles()),
-      replaceFiles: (replaced) => {
-        writes++;
-        return call(() => files.replaceFiles(replaced));
+  /** The same object, each of whose methods is such a call. */
+  function throughCalls<Target extends object>(target: Target): Target {
+    return new Proxy(target, {
+      get(_, name) {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== "function") return method;
+        if (name === "close") return async () => undefined;
+        return (...given: unknown[]) => {
+          if (name === "replaceFiles" || name === "removeFiles") writes++;
+          const run = async (): Promise<unknown> => await Reflect.apply(method, target, given);
+          return call(async () => (name === "build" ? throughCalls((await run()) as StoreBuild) : await run()));
+        };
       },
-      removeFiles: (removed) => {
-        writes++;
-        return call(() => files.removeFiles(removed));
-      },
-    };
+    });
   }
   return {
-    store: {
-      ...filesOf(inner),
-      putVectors: (given, entries) => call(() => inner.putVectors(given, entries)),
-      searchKeyword: (query) => call(() => inner.searchKeyword(query)),
-      searchVector: (query) => call(() => inner.searchVector(query)),
-      async build(name): Promise<StoreBuild> {
-        const build = await call(() => inner.build(name));
-        return { ...filesOf(build), finish: () => call(build.finish), abandon: () => call(build.abandon) };
-      },
-      revision: () => call(() => inner.revision()),
-      stats: () => call(() => inner.stats()),
-      close: async () => undefined,
-    },
+    store: throughCalls<ChunkStore>(inner),
     breakAt(calls: number, when: "before" | "after") {
       [left, moment] = [calls, when];
     },
@@ -120,6 +110,18 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
     }
   }
 
+  async function bring(
+    files: Pick<NoteIndex, "listFiles" | "replaceFiles" | "removeFiles">,
+    disk: Disk,
+  ): Promise<void> {
+    const known = new Map((await files.listFiles()).map((file) => [file.path, file]));
+    const wanted = [...disk].map(([file, words]) => fileOf(file, words, host.recipe));
+    const changed = wanted.filter(({ path: file, hash }) => known.get(file)?.hash !== hash);
+    for (let from = 0; from < changed.length; from += 3) await files.replaceFiles(changed.slice(from, from + 3));
+    const gone = [...known.keys()].filter((file) => !disk.has(file));
+    if (gone.length > 0) await files.removeFiles(gone.map((file) => ({ path: file, source: "memory" })));
+  }
+
   const host: Host = {
     index: await open(),
     embedded,
@@ -129,30 +131,17 @@ export async function openHost(store: ChunkStore, folder: string = tempFolder())
       host.index = await open();
     },
     async sync(disk) {
-      const { index, recipe } = host;
-      await index.revision?.({ fresh: true });
-      const known = new Map((await index.listFiles()).map((file) => [file.path, file]));
-      const wanted = [...disk].map(([file, words]) => fileOf(file, words, recipe));
-      const changed = wanted.filter(({ path: file, hash }) => known.get(file)?.hash !== hash);
-      for (let from = 0; from < changed.length; from += 3) await index.replaceFiles(changed.slice(from, from + 3));
-      const gone = [...known.keys()].filter((file) => !disk.has(file));
-      if (gone.length > 0) await index.removeFiles(gone.map((file) => ({ path: file, source: "memory" })));
-      await fill(index);
-      await index.useSpace(space);
+      await host.index.revision?.({ fresh: true });
+      await bring(host.index, disk);
+      await fill(host.index);
+      await host.index.useSpace(space);
     },
     async rebuild(disk) {
-      const { index, recipe } = host;
+      const { index } = host;
       await index.revision?.({ fresh: true });
-      const table = await index.startBuild?.(recipe);
+      const table = await index.startBuild?.(host.recipe);
       if (table === undefined) return;
-      const known = new Map((await table.listFiles()).map((file) => [file.path, file]));
-      for (const [file, words] of disk) {
-        const wanted = fileOf(file, words, recipe);
-        if (known.get(file)?.hash !== wanted.hash) await table.replaceFiles([wanted]);
-        known.delete(file);
-      }
-      const gone = [...known.keys()];
-      if (gone.length > 0) await table.removeFiles(gone.map((file) => ({ path: file, source: "memory" })));
+      await bring(table, disk);
       await fill(index);
       await index.finishBuild();
     },
