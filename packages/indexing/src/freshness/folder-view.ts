@@ -20,7 +20,6 @@ export class FolderView implements FolderLook {
   readonly #dropped = new Set<string>();
   /** Files with another name or mount elsewhere, with their state: a change there is not reported here. */
   readonly #linked = new Map<string, string>();
-  /** Files that are mount points, as `device:inode`. */
   #mounted: ReadonlySet<string> = new Set();
   #isNew = true;
 
@@ -140,7 +139,6 @@ function isNoteName(name: string): boolean {
   return isMarkdown(name) || name.toLowerCase().endsWith(".jsonl");
 }
 
-/** Whether a name may be a note, a folder with notes, or a reported link. */
 function mayBeMemory(file: string, name: string): boolean {
   if (isNoteName(name) || name === ".gitignore") return true;
   const stats = statOf(file);

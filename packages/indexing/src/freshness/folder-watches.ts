@@ -37,7 +37,6 @@ export function countEvent(): void {
   for (const watches of all) watches.lose("more has happened at once than the system keeps", false);
 }
 
-/** More is not told one by one. */
 const mostEvents = 2000;
 
 /** Watches folders. All watches of a thread share one ordered inotify queue. */
@@ -140,7 +139,6 @@ export class FolderWatches {
     );
   }
 
-  /** Events since the last answer are lost. */
   lose(lost: string, barred: boolean): void {
     this.#lost ??= { lost, barred };
     this.#notes = [];

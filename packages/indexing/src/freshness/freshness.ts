@@ -22,12 +22,10 @@ export interface FreshnessInput extends Pick<RootWatchInput, "roots" | "notify" 
     Partial<Pick<Settings, "onSearch">>;
   /** Why searches scan all files, if it is not because of the settings. */
   whyScans?: string | undefined;
-  /** Called instead of the watcher. */
   news?: RootWatch["news"] | undefined;
   now?: (() => number) | undefined;
 }
 
-/** What is done when files may have changed. */
 export interface FreshnessWork {
   /** Called with the first event of a burst, and when watching begins or ends. */
   changed: () => void;
@@ -60,7 +58,6 @@ export class Freshness {
     this.look = this.#whyScans === undefined ? this.#view : plainLook;
   }
 
-  /** Begins to watch, and to scan at intervals. */
   start({ changed, run }: FreshnessWork): void {
     const { settings } = this.#input;
     const { watchDebounceMs, watchMaxFiles, intervalMinutes } = settings;
@@ -173,7 +170,7 @@ export class Freshness {
     this.#barred = undefined;
     const news = this.#input.news ?? this.#watch?.news;
     const told = (await news?.(view.wanted(mostAtOnce))) ?? unwatched;
-    // What another thread has watched is watched no more.
+    // Watches of another thread are gone.
     if (this.#thread !== told.thread) view.reset();
     this.#thread = told.thread;
     if ("lost" in told) {
@@ -186,7 +183,7 @@ export class Freshness {
   }
 }
 
-/** One text for all that a few calls report of the places of memory and the two folders above each. */
+/** State of the memory places and the two folders above each, as one text. */
 function placesOf(roots: readonly WatchRoot[]): string {
   const above = (place: string): string[] => [place, path.dirname(place), path.dirname(path.dirname(place))];
   const places = new Set(roots.flatMap((root) => above(root.path)));

@@ -28,7 +28,6 @@ export interface RootWatchInput {
   recursive?: boolean | undefined;
   retryMs?: number | undefined;
   quickRetryMs?: number | undefined;
-  /** Replaces the watching thread. */
   thread?: (() => URL) | undefined;
   /** Parent of the sentinel folders. Absent: no news. */
   sentinelDir?: string | undefined;

@@ -20,7 +20,7 @@ export interface WatchRoot {
   notesBut?: string | undefined;
 }
 
-/** What of a disk is watched for some roots. */
+/** Decides what is watched for some roots. */
 export interface WatchScope {
   /** `watched`: in a root. `told of`: reported by its folder's watch. `elsewhere`: outside, or a tool folder. */
   lookAt(file: string, stats: Stats | undefined): "watched" | "told of" | "elsewhere";

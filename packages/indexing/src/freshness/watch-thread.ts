@@ -5,7 +5,7 @@ import { countEvent, type FolderNews, FolderWatches } from "./folder-watches.ts"
 import { createWatchScope, type WatchRoot } from "./watch-scope.ts";
 
 export interface WatchOrder {
-  /** What it tells goes there, and questions come from there. Closing it ends the watch. */
+  /** Sends events and receives requests. Closing it ends the watch. */
   port: MessagePort;
   roots: readonly WatchRoot[];
   recursive: boolean;
@@ -72,14 +72,12 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
       },
     },
   )
-    // As the system tells it: at once, and with nothing held back.
     .on("raw", (_kind, name, details) => {
       countEvent();
       const { watchedPath } = details as { watchedPath: string };
       if (scope.changesRules(watchedPath, name)) tell({ kind: "rules" });
       else if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
     })
-    // Folders come and go, and so do roots.
     .on("all", (kind, folder) => {
       // Watch it before the first request.
       if (kind === "addDir") folderWatches?.place(path.normalize(folder));

@@ -18,7 +18,6 @@ export interface Builds {
 
 const batchChunks = 200;
 
-/** Creates a new generation next to the active one. */
 export function createBuilds(
   input: LedgerBase & {
     fileTables: (target: FileTarget) => FileTables;

@@ -16,7 +16,6 @@ export interface KnownSpace {
   dimensions: number;
 }
 
-/** What a companion uses of the ledger that it is in. */
 export interface LedgerParts extends LedgerBase {
   vectors: {
     /** Undefined for a space that nothing was ever written to. From then on its vectors are protected. */
@@ -32,7 +31,7 @@ export interface LedgerParts extends LedgerBase {
 /** Calls that a companion answers beside those of the ledger, each with the name under which the thread is asked. */
 type CompanionCalls = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** A small deferrable task. `isQuiet`: no recent call. True: there may be more. */
+/** Search data of a store in the ledger file, updated in its transactions; rebuildable. */
 export interface Companion {
   calls: CompanionCalls;
   /** A file was written or removed, inside the transaction. Not asked for generations that are dropped. */
@@ -47,11 +46,11 @@ export interface Companion {
   /** Lays out what a build holds, before it takes over. Outside of transactions. */
   prepare(generation: number): void;
   drop(generation: number): "some" | "kept" | "none";
-  /** So many chunks of the generation it has; undefined if that does not tell anything. Inside a transaction. */
+  /** Number of chunks of the generation; undefined if unknown. Inside a transaction. */
   count(generation: number): number | undefined;
-  /** Those that must be sound before chunks are removed, and those made from vectors. */
+  /** A small deferrable task. `isQuiet`: no recent call. True: there may be more. */
   tidy(isQuiet: boolean): Promise<boolean>;
-  /** Those that have to be sound before chunks can be taken out, and those that are made of vectors. */
+  /** Checked before chunks are removed, and after the vectors. */
   parts: { first: readonly IndexPart[]; last: readonly IndexPart[] };
   compact(generation: number): Pieces<void>;
   health(): Pick<IndexHealth, "fts" | "vector">;

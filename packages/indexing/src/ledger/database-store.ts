@@ -20,7 +20,6 @@ import { isAboutWordsOnly, isDamage, toStoreError } from "./file/store-errors.ts
 const closingBusyTimeoutMs = 200;
 /** Opening indexes the words of about 10,000 chunks; the rest follows between calls. */
 const settlingSteps = 150;
-/** Later work is left to the next writer. */
 const closingTrimMs = 500;
 
 export type OpenedStore = LedgerCalls & {

@@ -118,7 +118,6 @@ export interface ChangedChunks {
   added: readonly AddedChunk[];
 }
 
-/** The files of one generation. */
 export interface FileTables extends FileCalls {
   removeInside(files: readonly FileKey[]): void;
 }

@@ -82,7 +82,6 @@ export class Generations {
     this.#sql.run("DELETE FROM generations WHERE id = ?", id);
   }
 
-  /** Changes with every change of the files that answer. */
   revision(): string {
     return `${this.#input.opening}.${this.#input.meta.get(this.#revision) ?? "0"}`;
   }

@@ -68,7 +68,6 @@ function writeSum(path: string): void {
   }
 }
 
-/** A record that is half written counts as none. */
 function readSum(path: string): FileSum | undefined {
   try {
     const { sum, stamp } = JSON.parse(readFileSync(`${path}-sum`, "utf8")) as Partial<FileSum>;
@@ -131,11 +130,9 @@ interface Watched {
   path: string | undefined;
   /** Chunks of a generation that can be found, see `Companion`. */
   countFound: (generation: number) => number | undefined;
-  /** False: nothing is written beside the file. */
   mayWrite: boolean;
 }
 
-/** Detects changes by others before the next answer. */
 export class Integrity {
   readonly #of: Watched;
   #known: { file: string | undefined; version: number | undefined };
@@ -202,7 +199,6 @@ export class Integrity {
     return { file: fileStamp(path), version: sqlOf(db).value<number>("PRAGMA data_version") };
   }
 
-  /** Compares the counts of files, chunks and the companion. */
   #checkCounts(): void {
     const { db, generations, countFound } = this.#of;
     const sql = sqlOf(db);

@@ -25,15 +25,15 @@ export interface FileCalls {
 
 export type FileTable = Remote<FileCalls>;
 
-/** The right to work on the index, given to one at a time over all processes. */
+/** Names of the write locks, each owned by one process at a time. */
 export type LeaseName = "files" | "build";
 
-/** Leases that end with the process that holds them, however it ends, as a thread answers them. Searches need none. */
+/** Leases that end with their process, however it ends. Searches need none. */
 export interface LeaseCalls {
   /** True: it is ours until `release`. False: another process has it. Never waits. */
   acquire(name: LeaseName, reason: string): boolean;
   release(name: LeaseName): void;
-  /** Says how far the holder of `build` is, for others to read. May be called as often as one likes. */
+  /** Records the progress of the owner of `build` for other processes. Each call is a write. */
   report(progress: { completed: number; total: number; label?: string | undefined }): void;
   holder(name: LeaseName): WriterStatus | undefined;
 }
@@ -79,13 +79,12 @@ export interface VectorCalls {
   /** Which of these hashes have a vector in this space. */
   knownVectors(space: VectorSpace, hashes: readonly string[]): string[];
   vectorOf(space: VectorSpace, hash: string): Float32Array | undefined;
-  /** So many chunks that have a vector in this space, those with the lowest hashes: the same for the same notes. */
+  /** Chunks with a vector in this space, those with the lowest hashes: the same for the same notes. */
   sampleVectors(space: VectorSpace, count: number): { hash: string; text: string; vector: Float32Array }[];
   /** Quarantines texts that the provider refuses, except those with a vector. */
   quarantine(space: VectorSpace, entries: readonly { hash: string; reason: string }[]): void;
   /** The quarantined chunks of this space that are there, in the order of paths and lines. */
   quarantined(space: VectorSpace, limit: number): QuarantinedChunk[];
-  /** Lets every quarantined text of this space be tried again. */
   releaseQuarantine(space: VectorSpace): void;
   spaces(): { space: VectorSpace; vectors: number }[];
   /** With `within`, of the chunks of these sources within the scope alone, and without `nextPending`. */
@@ -108,15 +107,13 @@ interface IndexCalls extends VectorCalls {
   check(): Pieces<IndexFinding[]>;
   /** Rebuilds what is derived from other tables where it is wrong. Says what was done. */
   repair(): Pieces<IndexFinding[]>;
-  /** Gives space back to the file system. Searches go on meanwhile. */
   compact(): Pieces<CompactReport>;
   /** Bytes of each table, the largest first. Reads the whole file. */
   tables(): Pieces<{ name: string; bytes: number }[]>;
-  /** So many chunks of the build that answers, chosen at random, fewer where there are fewer. */
+  /** Random chunks of the active build, at most `count`. */
   sample(count: number): (ChunkRow & { hash: string })[];
 }
 
-/** Vectors of one space that the store is owed. */
 export interface UnacknowledgedVectors {
   space: VectorSpace;
   entries: readonly { hash: string; vector: Float32Array }[];
@@ -155,7 +152,6 @@ export interface LedgerCalls extends IndexCalls, ExternalStoreCalls {
   currentBuild(): { name: string; build: number } | undefined;
 }
 
-/** The files of one build in the ledger. `build` is the number that `startBuild` has given. */
 export interface LedgerBuild extends FileTable {
   build: number;
 }

@@ -11,7 +11,6 @@ import path from "node:path";
 
 // The thread that watches reads this too: nothing else of memslot is loaded for it.
 
-/** Files with more bytes are skipped with the reason. */
 export const maxFileBytes: number = 16 * 1024 * 1024;
 
 export interface FileState {
@@ -52,7 +51,6 @@ export function recordedState({ cursor }: { cursor?: string | undefined }): Reco
   return { stamp: stamp || undefined, skipped: at < 0 ? undefined : cursor.slice(at + skippedMark.length) };
 }
 
-/** The state of a note as its record keeps it. */
 export function noteCursor({ stamp, skipped }: RecordedState): string | undefined {
   const parts = [stamp, skipped === undefined ? undefined : skippedMark + skipped];
   return parts.filter((part) => part !== undefined).join(" ") || undefined;

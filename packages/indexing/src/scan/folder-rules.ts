@@ -23,7 +23,6 @@ export interface RulesInput {
   folder: string;
   /** The state folder: what it holds is memslot's own, wherever it lies. */
   stateDir?: string | undefined;
-  /** For a caller that looks more than once. */
   known?: KnownIgnoreFiles | undefined;
 }
 
@@ -80,7 +79,7 @@ export function unlessUnreadable(read: () => FolderRules | undefined): FolderRul
 const openForReading = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 /** Where there is none, or something else of that name: git does not follow a link either. */
 const isNone: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EMLINK", "EISDIR"]);
-/** More than this is no list that anybody wrote. */
+/** Larger files are not hand-written lists. */
 const maxBytes = 256 * 1024;
 /** The cost of a pattern grows exponentially with its stars. */
 const maxStars = 4;
@@ -120,7 +119,6 @@ function readIgnoreFile(folder: string, known?: KnownIgnoreFiles): IgnoreFile | 
   }
 }
 
-/** Skips lines that could block the process for seconds. */
 function parseIgnoreFile(text: string): IgnoreFile {
   const problems: string[] = [];
   const lines = text.split(/\r?\n/).filter((line, index) => {
@@ -133,7 +131,6 @@ function parseIgnoreFile(text: string): IgnoreFile {
   return { rules: ignore({ ignorecase: process.platform !== "linux" }).add(lines), problems };
 }
 
-/** Folders of tools, which hold no memory. */
 export const ignoredFolders: ReadonlySet<string> = new Set(
   ".git .hg .svn node_modules .pnpm-store .venv venv .tox __pycache__ .obsidian .trash .cache .idea .vscode".split(" "),
 );

@@ -18,7 +18,7 @@ export interface MemoryRoot {
   excludes: (relativePath: string) => boolean;
   /** Whether it fits, is not excluded and in no folder of a tool. */
   matches: (relativePath: string) => boolean;
-  /** An extra path that is missing is worth a word; the usual places may be. */
+  /** From `extraPaths`: reported if missing. */
   extra: boolean;
   /** Whether it takes a part of its files only. */
   hasPattern: boolean;

@@ -32,7 +32,6 @@ export async function noteFile(workspace: Workspace & { relPath: string }): Prom
   return allowedPath(workspace.relPath, workspace);
 }
 
-/** Where memory may stand and need not. */
 const usualPlaces: ReadonlySet<string> = new Set("MEMORY.md memory.md USER.md memory sessions journal".split(" "));
 
 /** Whether a skipped place needs no attention. */
@@ -40,10 +39,10 @@ export function isUsualGap({ path, reason = "" }: MemoryRootStatus): boolean {
   return usualPlaces.has(path) && /^does not exist$|^(?:MEMORY|memory)\.md is used$/.test(reason);
 }
 
-/** A count is ended after so many names, or so long: then there may be more. */
+/** A count ends after this many names or milliseconds, and reports that there may be more. */
 const mostNames = 20_000;
 const mostMs = 300;
-/** For so long a count is taken for the present one. */
+/** How long a count is reused. */
 const keptMs = 30_000;
 const namedFolders = 5;
 

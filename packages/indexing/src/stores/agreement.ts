@@ -46,13 +46,7 @@ export class Agreement {
   #changes = 0;
   #losses = 0;
 
-  constructor(input: {
-    ledger: Ledger;
-    store: ChunkStore;
-    keepsVectors: boolean;
-    /** Read-only: nothing is compared or transferred. */
-    readOnly: boolean;
-  }) {
+  constructor(input: { ledger: Ledger; store: ChunkStore; keepsVectors: boolean; readOnly: boolean }) {
     this.#ledger = input.ledger;
     this.#store = input.store;
     this.#readOnly = input.readOnly;
@@ -89,7 +83,6 @@ export class Agreement {
     return file.fromLine === undefined && held?.hash === file.hash && held.recipe === file.recipe;
   }
 
-  /** Puts into the ledger what the store holds already. */
   async adopt(files: readonly IndexedFile[]): Promise<void> {
     await this.#writes(async () => {
       await this.#ledger.replaceFiles(files);
@@ -139,7 +132,7 @@ export class Agreement {
     return true;
   }
 
-  /** From now on the store gets the vectors of this space, those that are there already at once. */
+  /** The store gets all vectors of this space, present ones at once. */
   async owe(space: VectorSpace): Promise<void> {
     if (!this.#givesVectors) return;
     this.#spaces.set(spaceName(space), space);
@@ -174,7 +167,6 @@ export class Agreement {
 
   /** Activates a build in the store, then in the ledger. */
   async finish(name: string, inStore: () => Promise<void>): Promise<void> {
-    // Marks a crash between the two.
     await this.#ledger.note(notes.finishing, name);
     await inStore();
     await this.#ledger.finishBuild();
@@ -271,7 +263,6 @@ function unread({ path, source, recipe }: StoredFile): FileRecord {
   return { path, source, recipe, hash: "", mtimeMs: -1, size: -1 };
 }
 
-/** Those of a store's files that these are not, as they are known. */
 export function otherFiles(held: readonly StoredFile[], files: readonly FileRecord[]): StoredFile[] {
   const known = new Map(files.map((file) => [fileName(file), file]));
   return held.filter((file) => {

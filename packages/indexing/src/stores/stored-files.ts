@@ -18,7 +18,6 @@ export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex
   };
 }
 
-/** Writes, and converts the ledger's step to one of the index. */
 async function stepOf(
   agreement: Agreement,
   work: () => Promise<RevisionStep | void>,

@@ -13,7 +13,6 @@ export interface StoredIndexOptions {
   leases?: IndexLeases | undefined;
   /** False: it finds by keywords only, and is given no vectors. */
   keepsVectors?: boolean | undefined;
-  /** Read-only: nothing is synchronised. */
   readOnly?: boolean | undefined;
 }
 

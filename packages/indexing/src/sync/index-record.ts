@@ -20,7 +20,6 @@ import { setTimeout as pause } from "node:timers/promises";
 
 export interface IndexFacts {
   stats: IndexStats;
-  /** False if the last count has failed: then `stats` may be older than the index. */
   isCounted: boolean;
   roots: MemoryRootStatus[];
   /** By source: files that the last look found, and what was skipped or failed. */
@@ -43,7 +42,6 @@ export const behindTheScenes: ReadonlySet<string> = new Set(["search", "watch", 
 
 export class IndexRecord {
   readonly facts: Omit<IndexFacts, "dirty">;
-  /** What is kept of syncs beyond this process. */
   readonly history: SyncHistory;
   readonly #store: FactStore;
   /** Changes reported by the watcher, and their number before the last successful scan. */
@@ -95,7 +93,6 @@ export class IndexRecord {
       facts.lastSync = { reason, finishedAt, durationMs, report: outcome.report };
       const { added, changed, removed, unchanged, failed: failures } = outcome.report;
       const failed = failures.length;
-      // Ignore background scans that found nothing.
       if (!behindTheScenes.has(reason) || added + changed + removed + failed > 0)
         history.add({ reason, finishedAt, durationMs, added, changed, removed, unchanged, failed });
       return outcome;
@@ -115,7 +112,6 @@ export class IndexRecord {
     }
   }
 
-  /** Finds out who works on the index for long, or else who writes to it just now. */
   async findWriter(): Promise<void> {
     const { leases } = this.#store;
     const find = async (): Promise<WriterStatus | undefined> =>
@@ -154,7 +150,6 @@ export class IndexRecord {
     return () => void (this.#covered = began);
   }
 
-  /** Why an answer without a scan may be out of date. */
   whyStale(): string | undefined {
     const { lastSync, lastSyncError, stats } = this.facts;
     if (this.#blocked !== undefined) return `files have changed and ${this.#blocked}`;
@@ -197,7 +192,6 @@ export class SyncHistory {
     void this.#inTurn(() => this.#keep()).catch(() => undefined);
   }
 
-  /** The newest first, over all processes that work on this index. */
   async list(): Promise<SyncRecord[]> {
     return await this.#inTurn(async () => newestFirst([...this.#unkept, ...(await this.#kept())]));
   }

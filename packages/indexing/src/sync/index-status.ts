@@ -105,7 +105,6 @@ export function statusOfIndex(input: {
   };
 }
 
-/** Of every source that is wanted, also where nothing of it is indexed yet. */
 function sourceCounts(wanted: readonly string[], { stats, sources }: IndexFacts): SourceCount[] {
   const counted = new Map(stats.sources.map((count) => [count.source, count]));
   return [...new Set([...wanted, ...counted.keys()])].map((source) => {
@@ -159,7 +158,7 @@ function allExcluded(sources: ReadonlyMap<MemorySource, Excluded>): ExcludedNote
   return excludedIn(everything, [...sources.keys()], sources) ?? { count: 0, notes: [], byConfiguration: 0 };
 }
 
-/** The same without a sync. Opens each file and changes nothing. */
+/** Excluded notes without a sync. Opens each file and changes nothing. */
 export async function findExcluded(
   sources: readonly IndexedSource[],
   stored: StoredFiles,

@@ -40,7 +40,6 @@ interface SearchScan {
 interface IndexSyncInput extends IndexParts {
   onSearch: boolean;
   readOnly?: boolean | undefined;
-  /** Whose index it is, for a trace. */
   names: { agentId: string; backend: string };
   /** Detects changes without a scan. Absent: every scan lists everything. */
   freshness?: Freshness | undefined;
@@ -102,7 +101,6 @@ export class IndexSync {
     } catch (error) {
       if (!(error instanceof HeldElsewhere)) throw error;
       if (isAsked) throw busyError(error.holder);
-      // The answer reports that it is out of date.
       return { added: 0, changed: 0, removed: 0, unchanged: this.#record.facts.stats.files, failed: [] };
     }
   }
@@ -153,7 +151,6 @@ export class IndexSync {
     return await this.#listing.files();
   }
 
-  /** The days that there are notes of in these places, in order. */
   async days(places: readonly SearchedSource[]): Promise<readonly number[]> {
     return this.#daysOf(await this.#listing.files(), places);
   }
@@ -231,7 +228,6 @@ export class IndexSync {
     await withWriteRight(store, "files", right, () => store.touchFiles(records));
   }
 
-  /** Whether the index is known to be up to date without a scan. */
   async #isUnchanged(): Promise<boolean> {
     const { sources, freshness } = this.#input;
     const found = this.#record.beginScan();
@@ -280,7 +276,6 @@ export class IndexSync {
           ...params,
           force: params.force && store.startBuild === undefined,
           progress(update) {
-            // Something has changed, and will want a vector.
             vectors?.warm();
             params.progress(update);
           },

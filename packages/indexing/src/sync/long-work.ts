@@ -9,7 +9,6 @@ import { behindTheScenes, HeldElsewhere, type IndexRecord, withWriteRight } from
 import { nothingDone, type OtherRecipe, type SyncOutcome, syncFiles } from "./sync.ts";
 import { smallBatch } from "./stored-files.ts";
 
-/** Time limit for long work before a search. */
 const searchFillsMs = 10_000;
 const providerRestMs = 15_000;
 /** Remembered recipes, and how long the last one owns an index. */
@@ -163,7 +162,6 @@ export class LongWork {
     this.#tellOthers(update);
   }
 
-  /** The build to make: a new one, or one that was begun before. */
   #buildIsDue({ force }: SyncParams): boolean {
     const { stats, outdated } = this.#parts.record.facts;
     if (stats.files === 0) return false;
@@ -220,7 +218,6 @@ export class LongWork {
   #tryAgainLater(): void {
     clearTimeout(this.#nextTry);
     const tryAgain = (): void => {
-      // A timer may come a little early.
       this.#providerRest.end();
       const params: SyncParams = { reason: "interval", force: false, progress: () => {}, signal: this.#parts.closing };
       const report: SyncReport = { ...nothingDone, failed: [] };

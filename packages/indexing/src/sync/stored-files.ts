@@ -53,7 +53,6 @@ export class StoredListing {
       },
       touchFiles: async (files) => {
         this.#wrote(await table.touchFiles(files), (filesOf) => {
-          // Of a file that is not there nothing is recorded.
           for (const file of files) if (filesOf(file.source).has(file.path)) filesOf(file.source).set(file.path, file);
         });
       },

@@ -28,14 +28,13 @@ export interface SyncOutcome {
   outdated: boolean;
 }
 
-/** What to do with files that were indexed by another recipe. */
 export type OtherRecipe = "reread" | "keep" | "rebuild";
 
 export interface SyncInput {
   table: FileTable & Pick<NoteIndex, "importFiles">;
   listing?: StoredListing | undefined;
   sources: readonly IndexedSource[];
-  /** How the file system is asked; each time, where it is absent. */
+  /** Lists and examines folders. Absent: asks the file system each time. */
   look?: FolderLook | undefined;
   /** Called if a file was indexed by another recipe. Absent: such files are read again. */
   otherRecipe?: (() => Promise<OtherRecipe>) | undefined;
@@ -125,7 +124,6 @@ async function importHeld(work: readonly Work[], { table, params: { signal } }: 
   };
   const writer = new BatchWriter({ replaceFiles, touchFiles: async () => undefined });
   await forEachAtOnce(unread, readsAtOnce, async ({ source, file }) => {
-    // Indexing it reports the error.
     const reading = await source.read(file, undefined, signal).catch(() => undefined);
     if (reading?.changed && reading.more !== true) await writer.replace(reading.changed);
   });
@@ -150,7 +148,6 @@ async function readToCompare(
       if ((await source.holdsContent?.(file, before, signal)) === true) same.add(file);
     } catch {
       signal.throwIfAborted();
-      // Reading it for the index says what is wrong.
     }
   });
   return same;

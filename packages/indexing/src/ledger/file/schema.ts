@@ -14,7 +14,6 @@ const cacheKibibytes = 32_768;
 const walKeptBytes = 8 * 1024 * 1024;
 const walPages = 500;
 
-/** Columns and constraints of each table. */
 const tables = {
   meta: "key TEXT PRIMARY KEY, value TEXT NOT NULL",
   /** Per store: one `active`, at most one `next`, and `dropped` ones. Numbers are never reused. */

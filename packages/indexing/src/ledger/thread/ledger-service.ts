@@ -4,7 +4,7 @@ import type { CompanionModule, CompanionTables } from "../companion.ts";
 import type { ReopeningStore } from "./reopening-store.ts";
 import type { OpenOptions, Reply, Request } from "./protocol.ts";
 
-/** What a host calls all the time, and what writes nothing. */
+/** Frequent calls that write nothing. */
 const readingCalls: ReadonlySet<string> = new Set<keyof NoteIndex>(["revision", "stats", "searchKeyword"]);
 /** Slightly longer than the quiet time before the checksum is recorded. */
 const whenQuietMs = 600;

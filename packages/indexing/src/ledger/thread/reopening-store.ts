@@ -12,7 +12,6 @@ const maxRepairs = 3;
 
 /** Reopens its store when the file is deleted, replaced, unwritable or damaged, and repeats the failed call once. */
 export interface ReopeningStore extends Pick<OpenedStore, "methods" | "health" | "tidy" | "shrink" | "close"> {
-  /** Runs a call. Long calls return `Pieces`. */
   call(method: string, args: readonly unknown[]): Promise<unknown>;
 }
 

@@ -77,7 +77,6 @@ export class SharedLedger
     return this.#thread.callsBegun;
   }
 
-  /** A call past its deadline never ends. */
   reportStuck(): void {
     void this.#thread.stop();
   }

@@ -55,7 +55,6 @@ export function indexParts(input: {
   const wrongIn = (generation: number): (FileKey & { expected: number; found: number })[] =>
     sql.all(wrongFiles, generation);
 
-  /** Deletes these rows in batches. */
   async function* remove(table: string, rows: string): Pieces<void> {
     const some = `DELETE FROM ${table} WHERE id IN (SELECT id ${rows} LIMIT ${batchRows})`;
     while (transactions.write(() => sql.run(some).changes) > 0) yield;

@@ -76,7 +76,7 @@ export function freePages(given: Freed): boolean {
   return stepWhile(given, () => pragma(given.db, "freelist_count") > 0);
 }
 
-/** The same, but only if a good part of the file is empty, or may hold secrets. */
+/** Frees pages if a good part of the file is empty, or may hold secrets. */
 export function freePagesIfMany(given: Freed): boolean {
   return stepWhile(given, () => areMany(given));
 }

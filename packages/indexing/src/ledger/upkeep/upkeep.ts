@@ -82,7 +82,6 @@ export function createUpkeep(
   };
 }
 
-/** Bytes of each table with indexes and shadow tables, largest first. */
 function tableBytes(db: Database.Database): { name: string; bytes: number }[] {
   const owners = new Map(
     db

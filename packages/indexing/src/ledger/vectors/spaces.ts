@@ -58,7 +58,6 @@ export class Spaces {
     return rows.map(({ vectors, ...space }) => ({ space, vectors }));
   }
 
-  /** Records a text that the provider refuses. */
   quarantine(id: number, hash: HashKey, reason: string): void {
     this.#sql.run("INSERT OR REPLACE INTO quarantine (space_id, hash, reason) VALUES (?, ?, ?)", id, hash, reason);
   }

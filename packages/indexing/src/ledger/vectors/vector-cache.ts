@@ -125,7 +125,6 @@ export class VectorCache {
     try {
       return this.#trim();
     } catch (error) {
-      // Another process writes for long. There will be another time.
       if (!isBusy(error)) throw error;
       return false;
     }
@@ -199,7 +198,6 @@ export class VectorCache {
       for (const entry of this.#queue.slice(0, batchVectors)) {
         if (surplus === 0) break;
         looked++;
-        // It may have been used since it was queued.
         const { changes } = this.#sql.run(
           `DELETE FROM embedding_cache
            WHERE hash = :hash AND space_id = :spaceId AND used_at = :usedAt AND NOT (${isInUse})`,
@@ -246,7 +244,7 @@ export class VectorCache {
   }
 }
 
-/** Search data of a store in the ledger file, updated in its transactions; rebuildable. */
+/** Forgets the vectors of a text that older redaction rules let through, unless it is held elsewhere. */
 export function forgetText({ db, meta }: Pick<LedgerBase, "db" | "meta">, hash: HashKey, isHeld: () => boolean): void {
   const sql = sqlOf(db);
   meta.set(metaKeys.unwiped, "1");
