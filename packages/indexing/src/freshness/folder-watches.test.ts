@@ -184,7 +184,7 @@ test("what a folder of notes leaves out is not watched, unless another root lies
   const looked = (name: string): string => scope.lookAt(at(name), statSync(at(name)));
   expect(["notes", "notes/deep", "private", "private/shared"].map(looked)).toEqual(Array(4).fill("watched"));
   expect(["build", ".hidden", "node_modules", "state"].map(looked)).toEqual(Array(4).fill("elsewhere"));
-  expect(looked("notes/deep/b.md")).toBe("told of");
+  expect(looked("notes/deep/b.md")).toBe("reported");
   expect(["a.mdx", "b.MARKDOWN", ".gitignore", "c.png"].map((name) => scope.concerns(folder, name))).toEqual(
     tables.watchedNames,
   );

@@ -170,7 +170,7 @@ const keptMs = 24 * 60 * 60_000;
 
 /** A deliberate change: its event follows all earlier ones. Throws file system errors. */
 interface Sentinel {
-  ask(told: () => void): void;
+  ask(arrived: () => void): void;
   close(): void;
 }
 
@@ -186,9 +186,9 @@ function createSentinel(folder: string): Sentinel {
     writeFileSync(path.join(folder, `${last}`), "", { mode: 0o600 });
     handle = watch(folder, (_, name) => {
       countEvent();
-      const told = waiting.get(name ?? "");
+      const arrived = waiting.get(name ?? "");
       waiting.delete(name ?? "");
-      told?.();
+      arrived?.();
     });
     handle.on("error", () => handle?.close());
   }
@@ -202,8 +202,8 @@ function createSentinel(folder: string): Sentinel {
   removeOld(path.dirname(folder));
 
   return {
-    ask(told) {
-      waiting.set(`${last + 1}`, told);
+    ask(arrived) {
+      waiting.set(`${last + 1}`, arrived);
       try {
         step();
       } catch {

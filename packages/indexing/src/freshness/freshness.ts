@@ -169,16 +169,16 @@ export class Freshness {
     if (this.#barred !== undefined && this.#now() < this.#barred.untilMs) return this.#barred.reason;
     this.#barred = undefined;
     const news = this.#input.news ?? this.#watch?.news;
-    const told = (await news?.(view.wanted(mostAtOnce))) ?? unwatched;
+    const reported = (await news?.(view.wanted(mostAtOnce))) ?? unwatched;
     // Watches of another thread are gone.
-    if (this.#thread !== told.thread) view.reset();
-    this.#thread = told.thread;
-    if ("lost" in told) {
+    if (this.#thread !== reported.thread) view.reset();
+    this.#thread = reported.thread;
+    if ("lost" in reported) {
       view.reset();
-      if (told.barred) this.#barred = { untilMs: this.#now() + barredMs, reason: told.lost };
-      return told.lost;
+      if (reported.barred) this.#barred = { untilMs: this.#now() + barredMs, reason: reported.lost };
+      return reported.lost;
     }
-    view.take(told.notes, roots);
+    view.take(reported.notes, roots);
     return undefined;
   }
 }

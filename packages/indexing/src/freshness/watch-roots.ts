@@ -6,7 +6,7 @@ import { messageOf, type WatchStatus } from "@memslot/core";
 import type { WatchRoot } from "./watch-scope.ts";
 import type { FolderNews } from "./folder-watches.ts";
 import { networkFileSystem } from "./mounts.ts";
-import type { NewsOrder, WatchOrder, WatchTold } from "./watch-thread.ts";
+import type { NewsOrder, WatchOrder, WatchMessage } from "./watch-thread.ts";
 
 export interface RootWatch {
   state(): WatchStatus;
@@ -73,7 +73,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
     retryAt = performance.now() + (input.retryMs ?? retryAfterMs);
     end();
     began();
-    if (!isTold(reason, owner, isOwn))
+    if (!isReported(reason, owner, isOwn))
       input.notify(
         `files are not watched: ${reason}. Searches look at the files themselves. ${advice}, or set sync.watch to false.`,
       );
@@ -111,7 +111,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
       });
       thread = own;
       threads++;
-      own.port.on("message", (message: WatchTold) => {
+      own.port.on("message", (message: WatchMessage) => {
         if (thread !== own) return;
         if (message.kind === "news") return answered(message.news);
         if (message.kind === "failed") return own.failed(message.message);
@@ -120,7 +120,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
         folders = message.folders;
         if (message.kind === "changed") return event();
         phase = "on";
-        told.delete(owner);
+        reported.delete(owner);
         began();
         // New roots may have unseen changes.
         if (isAnother) event();
@@ -186,7 +186,7 @@ export function watchRoots(input: RootWatchInput): RootWatch {
 
     async close() {
       phase = "closed";
-      told.delete(owner);
+      reported.delete(owner);
       clearTimeout(quickRetry);
       await end();
     },
@@ -202,11 +202,11 @@ function removeQuietly(folder: string | undefined): void {
 }
 
 /** Reasons of watches that are off; a failure of the whole process is reported once. */
-const told = new Map<object, string>();
+const reported = new Map<object, string>();
 
-function isTold(reason: string, owner: object, isOwn: boolean): boolean {
-  const isKnown = told.has(owner) || (!isOwn && [...told.values()].includes(reason));
-  if (!told.has(owner)) told.set(owner, reason);
+function isReported(reason: string, owner: object, isOwn: boolean): boolean {
+  const isKnown = reported.has(owner) || (!isOwn && [...reported.values()].includes(reason));
+  if (!reported.has(owner)) reported.set(owner, reason);
   return isKnown;
 }
 

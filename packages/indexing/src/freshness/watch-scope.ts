@@ -22,8 +22,8 @@ export interface WatchRoot {
 
 /** Decides what is watched for some roots. */
 export interface WatchScope {
-  /** `watched`: in a root. `told of`: reported by its folder's watch. `elsewhere`: outside, or a tool folder. */
-  lookAt(file: string, stats: Stats | undefined): "watched" | "told of" | "elsewhere";
+  /** `watched`: in a root. `reported`: reported by its folder's watch. `elsewhere`: outside, or a tool folder. */
+  lookAt(file: string, stats: Stats | undefined): "watched" | "reported" | "elsewhere";
   /** Whether a run has to follow what the system tells of a watched folder or file and a name in it. */
   concerns(watched: string, name: string | null): boolean;
   /** Whether what is watched has to be chosen again: what a folder of notes leaves out has changed. */
@@ -60,7 +60,7 @@ export function createWatchScope(roots: readonly WatchRoot[]): WatchScope {
       if (isRoot(file)) return "watched";
       const places = placesOf(file);
       if (places.length === 0) return "elsewhere";
-      if (stats !== undefined && !stats.isDirectory()) return "told of";
+      if (stats !== undefined && !stats.isDirectory()) return "reported";
       // A folder of notes applies its exclusions to folders; other roots may need them.
       const isWanted = stats === undefined || isAbove(file) || places.some(({ leavesOut }) => !leavesOut?.(file));
       return isWanted ? "watched" : "elsewhere";

@@ -18,7 +18,7 @@ export interface NewsOrder {
   drop: readonly string[];
 }
 
-export type WatchTold =
+export type WatchMessage =
   | { kind: "ready" | "changed"; folders: number }
   | { kind: "failed"; message: string }
   | { kind: "tooMany" }
@@ -45,13 +45,13 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
   let folders = 0;
   let isReady = false;
   let isOver = false;
-  const tell = (told: WatchTold): void => port.postMessage(told);
+  const send = (message: WatchMessage): void => port.postMessage(message);
 
   /** Each file is examined once at the start; folders cost a watch permanently. */
   function count(): void {
     if (isOver || files + folders <= maxFiles) return;
     isOver = true;
-    tell({ kind: "tooMany" });
+    send({ kind: "tooMany" });
   }
 
   const watcher = watch(
@@ -64,7 +64,7 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
       ignorePermissionErrors: true,
       ignored(file, stats) {
         const found = scope.lookAt(file, stats);
-        if (found === "told of" && !isReady) {
+        if (found === "reported" && !isReady) {
           files += 1;
           count();
         }
@@ -75,8 +75,8 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
     .on("raw", (_kind, name, details) => {
       countEvent();
       const { watchedPath } = details as { watchedPath: string };
-      if (scope.changesRules(watchedPath, name)) tell({ kind: "rules" });
-      else if (scope.concerns(watchedPath, name)) tell({ kind: "changed", folders });
+      if (scope.changesRules(watchedPath, name)) send({ kind: "rules" });
+      else if (scope.concerns(watchedPath, name)) send({ kind: "changed", folders });
     })
     .on("all", (kind, folder) => {
       // Watch it before the first request.
@@ -84,18 +84,18 @@ function watchFor({ port, roots, recursive, maxFiles, sentinelDir }: WatchOrder)
       if (kind === "addDir") folders += 1;
       if (kind === "unlinkDir") folders -= 1;
       if (kind === "addDir") count();
-      if (isReady) tell({ kind: "changed", folders });
+      if (isReady) send({ kind: "changed", folders });
     })
     .on("ready", () => {
       isReady = true;
-      tell({ kind: "ready", folders });
+      send({ kind: "ready", folders });
     })
-    .on("error", (error) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
+    .on("error", (error) => send({ kind: "failed", message: error instanceof Error ? error.message : String(error) }));
 
   port.on("message", ({ add, drop }: NewsOrder) => {
     for (const folder of drop) folderWatches?.remove(folder);
     for (const folder of add) folderWatches?.place(folder);
-    folderWatches?.ask((news) => tell({ kind: "news", news }));
+    folderWatches?.ask((news) => send({ kind: "news", news }));
   });
   port.on("close", () => {
     folderWatches?.close();

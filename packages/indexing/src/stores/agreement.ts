@@ -37,7 +37,7 @@ export class Agreement {
   /** State at the last agreement; undefined: compare again. */
   #seen: string | undefined;
   #asked: Promise<string> | undefined;
-  #told: string | undefined;
+  #lastState: string | undefined;
   #isWriting = false;
   #moves = 0;
   #remade: number;
@@ -65,7 +65,7 @@ export class Agreement {
 
   /** Revision of the store at the last check. Undefined: check again. */
   get at(): string | undefined {
-    return this.#asked === undefined || this.#store.revision === undefined ? undefined : this.#told;
+    return this.#asked === undefined || this.#store.revision === undefined ? undefined : this.#lastState;
   }
 
   get losses(): number {
@@ -83,7 +83,7 @@ export class Agreement {
     return file.fromLine === undefined && held?.hash === file.hash && held.recipe === file.recipe;
   }
 
-  async adopt(files: readonly IndexedFile[]): Promise<void> {
+  async importFiles(files: readonly IndexedFile[]): Promise<void> {
     await this.#writes(async () => {
       await this.#ledger.replaceFiles(files);
       await this.settled(files);
@@ -112,7 +112,7 @@ export class Agreement {
         this.#edits++;
         this.#isWriting = true;
         const result = await work();
-        await this.#handOver();
+        await this.#sendVectors();
         this.#asked = undefined;
         if (isOurs) await this.#noteState();
         return result;
@@ -133,7 +133,7 @@ export class Agreement {
   }
 
   /** The store gets all vectors of this space, present ones at once. */
-  async owe(space: VectorSpace): Promise<void> {
+  async requestVectors(space: VectorSpace): Promise<void> {
     if (!this.#givesVectors) return;
     this.#spaces.set(spaceName(space), space);
     await this.#ledger.requestVectors(space);
@@ -190,7 +190,7 @@ export class Agreement {
     this.#isDistrusted = false;
     if (this.#store.revision === undefined) await this.#noteState();
     else await this.#ledger.note(notes.revision, (this.#seen = before));
-    if (await this.#handOver()) this.#asked = undefined;
+    if (await this.#sendVectors()) this.#asked = undefined;
     return lost.length > 0;
   }
 
@@ -206,14 +206,14 @@ export class Agreement {
     await this.#ledger.note(notes.finishing, undefined);
   }
 
-  async #handOver(): Promise<boolean> {
+  async #sendVectors(): Promise<boolean> {
     if (!this.#givesVectors) return false;
     for (let hasGiven = false; ; hasGiven = true) {
-      const owed = await this.#ledger.unacknowledgedVectors(vectorsAtOnce);
-      if (owed === undefined) return hasGiven;
-      await this.#store.putVectors(owed.space, owed.entries);
-      const hashes = owed.entries.map(({ hash }) => hash);
-      await this.#ledger.acknowledgeVectors(owed.space, hashes);
+      const batch = await this.#ledger.unacknowledgedVectors(vectorsAtOnce);
+      if (batch === undefined) return hasGiven;
+      await this.#store.putVectors(batch.space, batch.entries);
+      const hashes = batch.entries.map(({ hash }) => hash);
+      await this.#ledger.acknowledgeVectors(batch.space, hashes);
     }
   }
 
@@ -246,8 +246,8 @@ export class Agreement {
   /** Revision of the store, or else of the ledger, which every writer of the store updates. */
   async #askState(): Promise<string> {
     const state = (await this.#store.revision?.()) ?? `ledger ${await this.#ledger.revision({ fresh: true })}`;
-    if (this.#told !== undefined && this.#told !== state && !this.#isWriting) this.#moves++;
-    this.#told = state;
+    if (this.#lastState !== undefined && this.#lastState !== state && !this.#isWriting) this.#moves++;
+    this.#lastState = state;
     return state;
   }
 

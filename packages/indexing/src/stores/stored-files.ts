@@ -12,7 +12,7 @@ export function createStoredFiles(parts: StoreParts): FileTable & Pick<NoteIndex
     listFiles: async () => [...(await ledger.listFiles()), ...agreement.unknownFiles()],
     async importFiles(given) {
       const held = given.filter((file) => agreement.isHeld(file));
-      if (held.length > 0) await agreement.adopt(held);
+      if (held.length > 0) await agreement.importFiles(held);
       return held.length;
     },
   };

@@ -21,7 +21,7 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
   const { ledger, store, keepsVectors = true, readOnly = false } = options;
   const agreement = new Agreement({ ledger, store, keepsVectors, readOnly });
   const parts = { ledger, store, agreement };
-  let told: StoreStats = await store.stats();
+  let known: StoreStats = await store.stats();
   let differing = "";
   let countedAt = agreement.edits;
 
@@ -29,10 +29,10 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
   async function countStore(): Promise<StoreStats> {
     if (countedAt !== agreement.edits) {
       const at = agreement.edits;
-      told = await store.stats({ at: agreement.at });
+      known = await store.stats({ at: agreement.at });
       countedAt = at;
     }
-    return told;
+    return known;
   }
 
   return {
@@ -48,9 +48,9 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
     },
     async useSpace(space) {
       await ledger.useSpace(space);
-      await agreement.owe(space);
+      await agreement.requestVectors(space);
     },
-    giveVectors: (space) => agreement.owe(space),
+    giveVectors: (space) => agreement.requestVectors(space),
     async putVectors(space, entries) {
       // Save paid vectors before the store is called.
       await ledger.putVectors(space, entries);
@@ -66,13 +66,13 @@ export async function createStoredIndex(options: StoredIndexOptions): Promise<No
     health(): IndexHealth {
       const own = ledger.health();
       return {
-        location: told.location,
+        location: known.location,
         isTemporary: own.isTemporary,
         fts: { enabled: true, available: true },
         vector: { enabled: keepsVectors, available: keepsVectors },
         remade: (own.remade ?? 0) + agreement.losses,
-        notices: [...new Set([...own.notices, ...(told.notices ?? [])])],
-        remarks: told.remarks,
+        notices: [...new Set([...own.notices, ...(known.notices ?? [])])],
+        remarks: known.remarks,
       };
     },
     async close() {
