@@ -7,8 +7,8 @@ import { fixedTokens, modelTasks, tokensOf } from "./models/model-tasks.ts";
 import { runToolLoop } from "./models/tool-loop.ts";
 import { flushLine } from "./flush-line.ts";
 import { citationsOf, respond } from "./answers/responder.ts";
-import { createShownAnswer } from "./answers/shown-answer.ts";
-import { createSourceLog } from "./answers/sources.ts";
+import { ShownAnswer } from "./answers/shown-answer.ts";
+import { SourceLog } from "./answers/sources.ts";
 import { type SystemPrompt, buildSystemPrompt } from "./system-prompt.ts";
 
 export interface AgentOptions {
@@ -66,7 +66,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const limitTokens = contextWindowTokens - reserveTokens(contextWindowTokens, agent.compaction);
   const tasks = model && modelTasks(model);
   const conversation = await Conversation.open({ ...options, contextWindowTokens, clock, flushTurn: tasks?.flushTurn });
-  const log = createSourceLog();
+  const log = new SourceLog();
   let sources: readonly string[] = [];
   let promptTokens = 0;
 
@@ -163,7 +163,7 @@ async function sayWith(
   request: { system: string; tools: MemoryTool[] } & AskOptions,
 ): Promise<[said: string, shown: string]> {
   const { signal, onText } = request;
-  const shown = createShownAnswer((delta) => onText?.(delta));
+  const shown = new ShownAnswer((delta) => onText?.(delta));
   const onMessage = async (message: NewMessage): Promise<void> => {
     await session.append(message);
     if (message.role !== "assistant" || !message.toolCalls || message.text === "") return;
@@ -171,7 +171,14 @@ async function sayWith(
     onText?.("\n");
   };
   const { messages } = session.context;
-  const { text } = await runToolLoop({ ...request, model, messages, signal, onText: shown.onText, onMessage });
+  const { text } = await runToolLoop({
+    ...request,
+    model,
+    messages,
+    signal,
+    onText: (delta) => shown.onText(delta),
+    onMessage,
+  });
   return [text, shown.end(text)];
 }
 

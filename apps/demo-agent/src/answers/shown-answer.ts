@@ -1,37 +1,38 @@
 import { isNoReply } from "@memslot/agent-kit";
 
-/** Filters the sentinel out of streamed model output. */
-export interface ShownAnswer {
-  onText(delta: string): void;
-  /** After each message of the model. Returns its displayed text. */
-  end(text: string): string;
-}
-
 /** Possible beginnings of the sentinel with punctuation around it. */
 const mayBecome =
   /^(?:[^\p{L}\p{N}]*(?:json\W*)?(?:"\w*"?\s*:?\s*"?)?(?:N(?:O(?:_(?:R(?:E(?:P(?:LY?)?)?)?)?)?)?)?[^\p{L}\p{N}]*)$/iu;
 const maxHeld = 60;
 const nothing = "(The model had nothing to say to this.)";
 
-export function createShownAnswer(show: (delta: string) => void): ShownAnswer {
-  let held = "";
-  let isOpen = false;
-  const release = (): void => {
-    if (held !== "") show(held);
-    held = "";
-  };
-  return {
-    onText(delta) {
-      held += delta;
-      isOpen ||= held.length > maxHeld || !mayBecome.test(held);
-      if (isOpen) release();
-    },
-    end(text) {
-      const isSilent = !isOpen && isNoReply(text);
-      if (isSilent) held = nothing;
-      release();
-      isOpen = false;
-      return isSilent ? nothing : text;
-    },
-  };
+/** Filters the sentinel out of streamed model output. */
+export class ShownAnswer {
+  readonly #show: (delta: string) => void;
+  #held = "";
+  #isOpen = false;
+
+  constructor(show: (delta: string) => void) {
+    this.#show = show;
+  }
+
+  onText(delta: string): void {
+    this.#held += delta;
+    this.#isOpen ||= this.#held.length > maxHeld || !mayBecome.test(this.#held);
+    if (this.#isOpen) this.#release();
+  }
+
+  /** After each message of the model. Returns its displayed text. */
+  end(text: string): string {
+    const isSilent = !this.#isOpen && isNoReply(text);
+    if (isSilent) this.#held = nothing;
+    this.#release();
+    this.#isOpen = false;
+    return isSilent ? nothing : text;
+  }
+
+  #release(): void {
+    if (this.#held !== "") this.#show(this.#held);
+    this.#held = "";
+  }
 }

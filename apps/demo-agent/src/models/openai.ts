@@ -3,7 +3,7 @@ import type OpenAI from "openai";
 import type { ChatModel, ModelReply, ModelRequest } from "./chat-model.ts";
 import { type Endpoint, failureOf } from "./endpoint-failure.ts";
 import { type Attempt, type Patience, endpointReply } from "./endpoint-reply.ts";
-import { type ToolCallFragment, createToolCallAssembler, objectIn } from "./tool-call-fragments.ts";
+import { type ToolCallFragment, ToolCallAssembler, objectIn } from "./tool-call-fragments.ts";
 
 type WireMessage = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 type ChunkStream = AsyncIterable<OpenAI.Chat.Completions.ChatCompletionChunk>;
@@ -90,7 +90,7 @@ interface Said {
 }
 
 async function readReply(stream: ChunkStream, attempt: Attempt): Promise<ModelReply> {
-  const calls = createToolCallAssembler();
+  const calls = new ToolCallAssembler();
   let text = "";
   let inputTokens: number | undefined;
   let isThere = false;

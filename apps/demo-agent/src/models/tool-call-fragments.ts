@@ -8,11 +8,6 @@ export interface ToolCallFragment {
   function?: { name?: string | null; arguments?: unknown } | null;
 }
 
-export interface ToolCallAssembler {
-  add(fragment: ToolCallFragment): void;
-  calls(): ToolCall[];
-}
-
 interface Draft {
   readonly index: number | undefined;
   id: string;
@@ -20,10 +15,20 @@ interface Draft {
   arguments: string;
 }
 
-export function createToolCallAssembler(): ToolCallAssembler {
-  const drafts: Draft[] = [];
+export class ToolCallAssembler {
+  readonly #drafts: Draft[] = [];
 
-  const draftFor = ({ index, id, function: called }: ToolCallFragment): Draft => {
+  add(fragment: ToolCallFragment): void {
+    const draft = this.#draftFor(fragment);
+    const { name, arguments: written } = fragment.function ?? {};
+    draft.id ||= fragment.id ?? "";
+    if (name && name !== draft.name) draft.name += name;
+    if (typeof written === "string") draft.arguments += written;
+    else if (written) draft.arguments += JSON.stringify(written);
+  }
+
+  #draftFor({ index, id, function: called }: ToolCallFragment): Draft {
+    const drafts = this.#drafts;
     const last = typeof index === "number" ? drafts.findLast((draft) => draft.index === index) : drafts.at(-1);
     // Some servers give every call the same index, or a new id to each delta: only a new id with a name begins a call.
     const beginsAnother = id && called?.name && last?.id && id !== last.id;
@@ -31,28 +36,18 @@ export function createToolCallAssembler(): ToolCallAssembler {
     const draft = { index: index ?? undefined, id: "", name: "", arguments: "" };
     drafts.push(draft);
     return draft;
-  };
+  }
 
-  return {
-    add(fragment) {
-      const draft = draftFor(fragment);
-      const { name, arguments: written } = fragment.function ?? {};
-      draft.id ||= fragment.id ?? "";
-      if (name && name !== draft.name) draft.name += name;
-      if (typeof written === "string") draft.arguments += written;
-      else if (written) draft.arguments += JSON.stringify(written);
-    },
-    calls() {
-      const taken = new Set<string>();
-      return drafts
-        .filter(({ name, arguments: written }) => name !== "" || written !== "")
-        .map(({ id, name, arguments: written }) => {
-          const own = id === "" || taken.has(id) ? newCallId() : id;
-          taken.add(own);
-          return { id: own, name, arguments: written };
-        });
-    },
-  };
+  calls(): ToolCall[] {
+    const taken = new Set<string>();
+    return this.#drafts
+      .filter(({ name, arguments: written }) => name !== "" || written !== "")
+      .map(({ id, name, arguments: written }) => {
+        const own = id === "" || taken.has(id) ? newCallId() : id;
+        taken.add(own);
+        return { id: own, name, arguments: written };
+      });
+  }
 }
 
 export function newCallId(): string {

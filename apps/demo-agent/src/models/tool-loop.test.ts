@@ -104,28 +104,6 @@ test("each message is with the host before the next step is taken, and one that 
   expect(model.requests).toHaveLength(1);
 });
 
-test("an interrupted turn before this one is completed, and a result without its call is left out", async () => {
-  const model = scripted([final]);
-  const messages: NewMessage[] = [
-    { role: "tool", toolCallId: "lost", toolName: "memory_get", text: "{}" },
-    { role: "user", text: "one" },
-    { role: "assistant", ...asks("a", "b") },
-    { role: "tool", toolCallId: "b", toolName: "memory_search", text: "{}" },
-    { role: "assistant", text: "" },
-    { role: "user", text: "two" },
-  ];
-  const given = structuredClone(messages);
-  const { messages: added } = await run({ model, messages });
-  expect(model.requests[0]?.messages).toMatchObject([
-    { role: "user", text: "one" },
-    { role: "assistant", toolCalls: [{ id: "a" }, { id: "b" }] },
-    { role: "tool", toolCallId: "b", text: "{}" },
-    { role: "tool", toolCallId: "a", toolName: "memory_search", text: expect.stringContaining("interrupted") },
-    { role: "user", text: "two" },
-  ]);
-  expect([added.length, messages]).toEqual([1, given]);
-});
-
 test("an empty answer, and one that takes too long, are errors in one line", async () => {
   expect(await thrownBy(run({ model: scripted([{ text: " \n", toolCalls: [] }]) }))).toMatchObject({
     code: "UNAVAILABLE",

@@ -5,6 +5,7 @@ import type { ChatModel } from "./chat-model.ts";
 export interface ToolLoopOptions {
   readonly model: ChatModel;
   readonly system: string;
+  /** Each tool call has its result, as in `Session.context`. */
   readonly messages: readonly NewMessage[];
   readonly tools: readonly MemoryTool[];
   /** Rounds of tool calls before the model has to answer; 8 if left out. */
@@ -62,7 +63,7 @@ async function converse(
     const mayCallTools = round < maxRounds && tools.length > 0;
     const reply = await model.complete({
       system,
-      messages: wholeMessages([...options.messages, ...messages]),
+      messages: [...options.messages, ...messages],
       tools,
       mayCallTools,
       signal,
@@ -88,33 +89,4 @@ function noAnswer(model: ChatModel, calledTools: boolean, maxRounds: number): Me
     ? `called tools for ever: no answer after ${maxRounds} rounds of tool calls`
     : "gave an empty answer";
   return new MemoryError("UNAVAILABLE", `${model.name} ${problem}; ask again, or choose another model`);
-}
-
-/** Messages that endpoints accept: an interrupted call gets a result, and a result without its call is dropped. */
-function wholeMessages(messages: readonly NewMessage[]): NewMessage[] {
-  const whole: NewMessage[] = [];
-  let open = new Map<string, string>();
-  const closeOpen = (): void => {
-    for (const [toolCallId, toolName] of open)
-      whole.push({
-        role: "tool",
-        toolCallId,
-        toolName,
-        text: '{"status":"error","error":"interrupted before it ended"}',
-      });
-    open = new Map();
-  };
-  for (const message of messages) {
-    if (message.role === "tool") {
-      if (open.delete(message.toolCallId)) whole.push(message);
-      continue;
-    }
-    closeOpen();
-    const calls = message.role === "assistant" ? (message.toolCalls ?? []) : [];
-    if (message.text.trim() === "" && calls.length === 0) continue;
-    whole.push(message);
-    open = new Map(calls.map(({ id, name }) => [id, name]));
-  }
-  closeOpen();
-  return whole;
 }

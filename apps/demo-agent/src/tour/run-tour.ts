@@ -9,7 +9,8 @@ import { exitInterrupted } from "../interrupt.ts";
 import { conversationSteps } from "./conversation-steps.ts";
 import { notesSteps } from "./notes-steps.ts";
 import { recoverySteps } from "./recovery-steps.ts";
-import { type Teller, type TourParts, openTour, tourParts } from "./tour.ts";
+import { type Teller, Tour, type TourParts, tourParts } from "./tour.ts";
+import { startToyEmbeddings } from "./toy-embeddings.ts";
 
 export interface TourOptions {
   output: NodeJS.WritableStream & { readonly isTTY?: boolean };
@@ -61,7 +62,8 @@ export async function runTour(options: TourOptions): Promise<number> {
     write("In a temporary folder and on 127.0.0.1: no key, no network, no model. The chat model follows a script, and");
     write("the vectors come from a toy that knows a few synonyms; everything else is the code an agent runs.");
     let running = Promise.resolve();
-    const tour = await openTour({ rootDir, parts: { ...tourParts, ...options.parts }, signal, teller });
+    const given = { rootDir, parts: { ...tourParts, ...options.parts }, signal, teller };
+    const tour = new Tour(given, await startToyEmbeddings());
     try {
       for (const [index, step] of steps.entries()) {
         current = `${index + 1} ${step.name}`;

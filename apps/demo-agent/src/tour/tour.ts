@@ -6,7 +6,7 @@ import { sessionsFolder } from "@memslot/indexing/host";
 import { openMemory } from "memslot";
 import { type Agent, type Answer, createAgent } from "../agent.ts";
 import { type ScriptedModel, createScriptedModel } from "./scripted-model.ts";
-import { type ToyEmbeddings, startToyEmbeddings } from "./toy-embeddings.ts";
+import type { ToyEmbeddings } from "./toy-embeddings.ts";
 
 export interface TourParts {
   createModel: typeof createScriptedModel;
@@ -26,30 +26,6 @@ export interface Teller {
   holds(what: string, text: string, wanted: string): void;
 }
 
-export interface Tour extends Teller {
-  readonly signal: AbortSignal;
-  readonly stateDir: string;
-  readonly embeddings: ToyEmbeddings;
-  readonly model: ScriptedModel;
-  readonly memory: Memory;
-  readonly agent: Agent;
-  /** Sets the virtual clock, in `timeZone`: `2026-03-02 23:58`. */
-  at(time: string): void;
-  /** Replaces the open memory; the conversation continues with it. */
-  openMemory(options: { provider: "none" | "openai"; slot?: string }): Promise<void>;
-  openAgent(): Promise<void>;
-  ask(question: string): Promise<Answer>;
-  /** Waits for the flush after the reply, and syncs the index. */
-  settled(): Promise<void>;
-  call(tool: string, input: object): Promise<unknown>;
-  /** Every note, by its path. */
-  notes(): Promise<ReadonlyMap<string, string>>;
-  cited(citation: string | undefined): Promise<string>;
-  /** Lines of the transcript, or entries of the flush journal. */
-  records(kind: "sessions" | "flush"): Promise<StateRecord[]>;
-  close(): Promise<void>;
-}
-
 export interface StateRecord {
   type?: string;
   id?: string;
@@ -67,103 +43,132 @@ const reserveTokens = 2_500;
 /** Threshold of a flush. */
 export const flushTokens = 4_000;
 
-/** Opens the shared parts; reads nothing of the user's. */
-export async function openTour(options: {
-  rootDir: string;
-  parts: TourParts;
-  signal: AbortSignal;
-  teller: Teller;
-}): Promise<Tour> {
-  const { rootDir, parts, signal, teller } = options;
-  const [workspaceDir, stateDir] = [path.join(rootDir, "notes"), path.join(rootDir, "state")];
-  const embeddings = await startToyEmbeddings();
-  const model = parts.createModel(windowTokens);
-  let now = new Date(0);
-  let open: { memory: Memory; config: MemslotConfig } | undefined;
-  let agent: Agent | undefined;
-  const clock = (): Date => now;
+export interface TourOptions {
+  readonly rootDir: string;
+  readonly parts: TourParts;
+  readonly signal: AbortSignal;
+  readonly teller: Teller;
+}
 
-  const tour: Tour = {
-    ...teller,
-    signal,
-    stateDir,
-    embeddings,
-    model,
-    get memory() {
-      return there(open, "memory").memory;
-    },
-    get agent() {
-      return there(agent, "conversation");
-    },
-    at: (time) => {
-      now = new Date(`${time.replace(" ", "T")}:00+08:00`);
-    },
-    openMemory: async ({ provider, slot = "memory-core" }) => {
-      const remote = { baseUrl: embeddings.baseUrl, apiKey: "tour" };
-      const memoryFlush = { softThresholdTokens: windowTokens - reserveTokens - flushTokens };
-      const defaults = {
-        userTimezone: timeZone,
-        // The scan before a search has 0.3 s, too little on slow machines: the tour syncs by itself.
-        memorySearch: { provider, model: "toy", remote, sync: { watch: false, onSearch: false } },
-        compaction: { reserveTokensFloor: reserveTokens, memoryFlush },
-      };
-      const config = parseConfig(
-        { agents: { defaults }, plugins: { slots: { memory: slot } } },
-        { env: {}, baseDir: rootDir, stateDir, workspace: workspaceDir },
-      );
-      const memory = await parts.openMemory({ config, agentId, notify: teller.say, signal });
-      const old = open;
-      open = { memory, config };
-      agent?.useMemory(memory);
-      await old?.memory.close();
-      await memory.sync({ signal });
-    },
-    openAgent: async () => {
-      await agent?.close();
-      agent = undefined;
-      const { memory, config } = there(open, "memory");
-      const shared = { memory, config, agent: config.agent(agentId), stateDir, sessionKey: `agent:${agentId}:main` };
-      agent = await createAgent({ ...shared, model, clock, notify: () => undefined });
-    },
-    ask: (question) => tour.agent.ask(question, { signal }),
-    settled: async () => {
-      await tour.agent.settled();
-      await tour.memory.sync({ signal });
-    },
-    call: async (name, input) => {
-      const tools = createMemoryTools({ memory: tour.memory, citations: "on", append: { timeZone, clock } });
-      const tool = tools.find((each) => each.name === name);
-      return await there(tool, name).execute(input, { signal });
-    },
-    notes: async () => {
-      const names = (await readdir(workspaceDir, { recursive: true })).filter((name) => name.endsWith(".md"));
-      const read = async (name: string): Promise<[string, string]> => [
-        name.replaceAll("\\", "/"),
-        await readFile(path.join(workspaceDir, name), "utf8"),
-      ];
-      return new Map(await Promise.all(names.toSorted().map(read)));
-    },
-    cited: async (citation = "") => {
-      const { path: name = "", startLine = 0, endLine = 0 } = parseCitation(citation) ?? {};
-      const lines = (await tour.notes()).get(name)?.split("\n") ?? [];
-      return lines.slice(startLine - 1, endLine).join("\n");
-    },
-    records: async (kind) => {
-      const folder = path.join(path.dirname(sessionsFolder({ stateDir, agentId })), kind);
-      // The journal's folder is created with its first entry.
-      const names = (await readdir(folder).catch(() => [])).filter((name) => /\.jsonl?$/.test(name));
-      const wanted = names.filter((name) => name !== "sessions.json").toSorted();
-      const texts = await Promise.all(wanted.map((name) => readFile(path.join(folder, name), "utf8")));
-      const lines = texts.join("").split("\n").filter(Boolean);
-      return lines.map((line) => JSON.parse(line) as StateRecord);
-    },
-    close: async () => {
-      const closed = await Promise.allSettled([agent?.close(), embeddings.stop(), model.close()]);
-      const [last] = await Promise.allSettled([open?.memory.close()]);
-      for (const end of [...closed, last]) if (end.status === "rejected") throw end.reason;
-    },
-  };
-  return tour;
+/** The shared parts of the steps. Reads nothing of the user's. */
+export class Tour {
+  readonly signal: AbortSignal;
+  readonly stateDir: string;
+  readonly embeddings: ToyEmbeddings;
+  readonly model: ScriptedModel;
+  readonly say: Teller["say"];
+  readonly check: Teller["check"];
+  readonly holds: Teller["holds"];
+  readonly #rootDir: string;
+  readonly #workspaceDir: string;
+  readonly #openMemory: TourParts["openMemory"];
+  #now = new Date(0);
+  #open: { memory: Memory; config: MemslotConfig } | undefined;
+  #agent: Agent | undefined;
+
+  constructor({ rootDir, parts, signal, teller }: TourOptions, embeddings: ToyEmbeddings) {
+    ({ say: this.say, check: this.check, holds: this.holds } = teller);
+    [this.signal, this.embeddings, this.#rootDir] = [signal, embeddings, rootDir];
+    [this.#workspaceDir, this.stateDir] = [path.join(rootDir, "notes"), path.join(rootDir, "state")];
+    this.model = parts.createModel(windowTokens);
+    this.#openMemory = parts.openMemory;
+  }
+
+  get memory(): Memory {
+    return there(this.#open, "memory").memory;
+  }
+
+  get agent(): Agent {
+    return there(this.#agent, "conversation");
+  }
+
+  readonly #clock = (): Date => this.#now;
+
+  /** Sets the virtual clock, in `timeZone`: `2026-03-02 23:58`. */
+  at(time: string): void {
+    this.#now = new Date(`${time.replace(" ", "T")}:00+08:00`);
+  }
+
+  /** Replaces the open memory; the conversation continues with it. */
+  async openMemory({ provider, slot = "memory-core" }: { provider: "none" | "openai"; slot?: string }): Promise<void> {
+    const { signal, stateDir } = this;
+    const remote = { baseUrl: this.embeddings.baseUrl, apiKey: "tour" };
+    const memoryFlush = { softThresholdTokens: windowTokens - reserveTokens - flushTokens };
+    const defaults = {
+      userTimezone: timeZone,
+      // The scan before a search has 0.3 s, too little on slow machines: the tour syncs by itself.
+      memorySearch: { provider, model: "toy", remote, sync: { watch: false, onSearch: false } },
+      compaction: { reserveTokensFloor: reserveTokens, memoryFlush },
+    };
+    const config = parseConfig(
+      { agents: { defaults }, plugins: { slots: { memory: slot } } },
+      { env: {}, baseDir: this.#rootDir, stateDir, workspace: this.#workspaceDir },
+    );
+    const memory = await this.#openMemory({ config, agentId, notify: this.say, signal });
+    const old = this.#open;
+    this.#open = { memory, config };
+    this.#agent?.useMemory(memory);
+    await old?.memory.close();
+    await memory.sync({ signal });
+  }
+
+  async openAgent(): Promise<void> {
+    await this.#agent?.close();
+    this.#agent = undefined;
+    const { memory, config } = there(this.#open, "memory");
+    const { stateDir, model } = this;
+    const shared = { memory, config, agent: config.agent(agentId), stateDir, sessionKey: `agent:${agentId}:main` };
+    this.#agent = await createAgent({ ...shared, model, clock: this.#clock, notify: () => undefined });
+  }
+
+  ask(question: string): Promise<Answer> {
+    return this.agent.ask(question, { signal: this.signal });
+  }
+
+  /** Waits for the flush after the reply, and syncs the index. */
+  async settled(): Promise<void> {
+    await this.agent.settled();
+    await this.memory.sync({ signal: this.signal });
+  }
+
+  async call(name: string, input: object): Promise<unknown> {
+    const append = { timeZone, clock: this.#clock };
+    const tool = createMemoryTools({ memory: this.memory, citations: "on", append }).find((each) => each.name === name);
+    return await there(tool, name).execute(input, { signal: this.signal });
+  }
+
+  /** Every note, by its path. */
+  async notes(): Promise<ReadonlyMap<string, string>> {
+    const names = (await readdir(this.#workspaceDir, { recursive: true })).filter((name) => name.endsWith(".md"));
+    const read = async (name: string): Promise<[string, string]> => [
+      name.replaceAll("\\", "/"),
+      await readFile(path.join(this.#workspaceDir, name), "utf8"),
+    ];
+    return new Map(await Promise.all(names.toSorted().map(read)));
+  }
+
+  async cited(citation = ""): Promise<string> {
+    const { path: name = "", startLine = 0, endLine = 0 } = parseCitation(citation) ?? {};
+    const lines = (await this.notes()).get(name)?.split("\n") ?? [];
+    return lines.slice(startLine - 1, endLine).join("\n");
+  }
+
+  /** Lines of the transcript, or entries of the flush journal. */
+  async records(kind: "sessions" | "flush"): Promise<StateRecord[]> {
+    const folder = path.join(path.dirname(sessionsFolder({ stateDir: this.stateDir, agentId })), kind);
+    // The journal's folder is created with its first entry.
+    const names = (await readdir(folder).catch(() => [])).filter((name) => /\.jsonl?$/.test(name));
+    const wanted = names.filter((name) => name !== "sessions.json").toSorted();
+    const texts = await Promise.all(wanted.map((name) => readFile(path.join(folder, name), "utf8")));
+    const lines = texts.join("").split("\n").filter(Boolean);
+    return lines.map((line) => JSON.parse(line) as StateRecord);
+  }
+
+  async close(): Promise<void> {
+    const closed = await Promise.allSettled([this.#agent?.close(), this.embeddings.stop(), this.model.close()]);
+    const [last] = await Promise.allSettled([this.#open?.memory.close()]);
+    for (const end of [...closed, last]) if (end.status === "rejected") throw end.reason;
+  }
 }
 
 function there<Value>(value: Value | undefined, what: string): Value {

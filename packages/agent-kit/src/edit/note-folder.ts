@@ -92,7 +92,7 @@ which agents write to. Without this file only MEMORY.md, USER.md and memory/ wou
 `;
 
 /** Writes the layout mark before MEMORY.md or memory/ is created in a folder of notes, which would hide its notes. */
-export async function keepNotesLayout(workspaceDir: string): Promise<void> {
+async function keepNotesLayout(workspaceDir: string): Promise<void> {
   const place = await realpath(workspaceDir);
   if (existsSync(path.join(place, notesMark))) return;
   // Whatever is configured: `memorySearch.notes` overrides the mark.

@@ -19,7 +19,7 @@ import { unlessLocked } from "../failures.ts";
 import { memoryAppendTool } from "../tools/memory-note-tools.ts";
 import type { MemoryTool } from "../tools/memory-tool.ts";
 import { createMemoryTools } from "../tools/memory-tools.ts";
-import { createRecentRecalls } from "../tools/recalled-text.ts";
+import { RecentRecalls } from "../tools/recalled-text.ts";
 import { appendDigests, type DigestOptions, type WrittenDigest } from "./flush-digest.ts";
 import { flushGroups, timeOf } from "./flush-groups.ts";
 import type { FlushJournal, FlushRecord } from "./flush-journal.ts";
@@ -305,7 +305,7 @@ function turnTools(context: FlushModel, sessionKey: string, at: Date): MemoryToo
   const append = { timeZone: agent.userTimezone, clock: () => at, secrets: "keep" as const };
   if (memory === undefined) {
     const opened = { memory: { workspaceDir: workspaceOf(context) } };
-    return [memoryAppendTool({ opened, deadlineMs: usualDeadlines.searchMs }, append, createRecentRecalls())];
+    return [memoryAppendTool({ opened, deadlineMs: usualDeadlines.searchMs }, append, new RecentRecalls())];
   }
   return createMemoryTools({ memory, citations: "auto", sessionKey, append }).flatMap((tool) => {
     if (tool.name === "memory_append") return tool;

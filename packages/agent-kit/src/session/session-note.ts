@@ -1,11 +1,10 @@
 import { constants } from "node:fs";
-import { lstat, realpath } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
-import { listConfined, openConfinedFolder, openConfined, syncFolder } from "@memslot/core/files";
+import { isAbort, messageOf, withDeadline } from "@memslot/core";
+import { type ConfinedFolder, listConfined, openConfined, syncFolder } from "@memslot/core/files";
 import type { ConversationMessage } from "../conversation.ts";
 import { localTime } from "../edit/local-day.ts";
-import { keepNotesLayout } from "../edit/note-folder.ts";
+import { openWay } from "../edit/note-folder.ts";
 import { copiedText, slugOf } from "../edit/note-text.ts";
 import { closing, makeFile, unlessThere } from "../edit/safe-writes.ts";
 
@@ -44,34 +43,26 @@ export async function writeSessionNote(options: SessionNoteOptions): Promise<Ses
   if (!messages.some((message) => message.role === "user")) return { reason: "the session has no message of the user" };
   try {
     const { day, time } = localTime(at, timeZone);
-    const folder = await memoryFolder(workspaceDir);
-    const there = await noteOf(session.id, folder, day);
-    if (there !== undefined) return { path: `memory/${there}` };
-    const described = await withDeadline(
-      { what: "the description of the session", deadlineMs: describeDeadlineMs, signals: [signal] },
-      async (inner) => await describe({ summary, messages, signal: inner }),
+    return await closing(
+      await openWay({ workspaceDir, relPath: `memory/${day}-${time.replace(":", "")}.md` }),
+      async (folder) => {
+        const there = await noteOf(session.id, folder.path, day);
+        if (there !== undefined) return { path: `memory/${there}` };
+        const described = await withDeadline(
+          { what: "the description of the session", deadlineMs: describeDeadlineMs, signals: [signal] },
+          async (inner) => await describe({ summary, messages, signal: inner }),
+        );
+        const text = noteText(described?.text);
+        if (text === "") return { reason: "the model did not describe the session" };
+        const slug = slugOf(described.slug) || time.replace(":", "");
+        const head = `# Session of ${day} ${time}\n\n${marked("Session", session.id)}\n${marked("Key", session.key)}\n\n`;
+        return { path: `memory/${await createNote(folder, `${day}-${slug}`, `${head}${text}\n`)}` };
+      },
     );
-    const text = noteText(described?.text);
-    if (text === "") return { reason: "the model did not describe the session" };
-    const slug = slugOf(described.slug) || time.replace(":", "");
-    const head = `# Session of ${day} ${time}\n\n${marked("Session", session.id)}\n${marked("Key", session.key)}\n\n`;
-    return { path: `memory/${await createNote(folder, `${day}-${slug}`, `${head}${text}\n`)}` };
   } catch (error) {
     if (signal?.aborted) throw error;
     return { reason: isAbort(error) ? "the description of the session was aborted" : messageOf(error) };
   }
-}
-
-async function memoryFolder(workspaceDir: string): Promise<string> {
-  await keepNotesLayout(workspaceDir);
-  const folder = await closing(await openConfinedFolder(await realpath(workspaceDir)), async (workspace) => {
-    await unlessThere(workspace.mkdir("memory"));
-    return path.join(workspace.path, "memory");
-  });
-  const stats = await lstat(folder);
-  if (stats.isDirectory()) return folder;
-  const what = stats.isSymbolicLink() ? "a symbolic link, which is not followed" : "not a folder";
-  throw new MemoryError("PATH_NOT_ALLOWED", `${folder} is ${what}: put a real folder there`);
 }
 
 async function noteOf(sessionId: string, folder: string, day: string): Promise<string | undefined> {
@@ -92,17 +83,15 @@ async function headOf(file: string): Promise<string> {
   });
 }
 
-async function createNote(folderPath: string, name: string, text: string): Promise<string> {
-  return await closing(await openConfinedFolder(folderPath), async (folder) => {
-    for (let number = 1; number <= maxNamesTried; number++) {
-      const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
-      const made = await unlessThere(makeFile(folder, fileName, text, async () => fileName));
-      if (made === undefined) continue;
-      await syncFolder(folder.path);
-      return made;
-    }
-    throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name exist already`);
-  });
+async function createNote(folder: ConfinedFolder, name: string, text: string): Promise<string> {
+  for (let number = 1; number <= maxNamesTried; number++) {
+    const fileName = `${name}${number === 1 ? "" : `-${number}`}.md`;
+    const made = await unlessThere(makeFile(folder, fileName, text, async () => fileName));
+    if (made === undefined) continue;
+    await syncFolder(folder.path);
+    return made;
+  }
+  throw new Error(`${name}.md and ${maxNamesTried - 1} more of that name exist already`);
 }
 
 function marked(name: string, value: string): string {

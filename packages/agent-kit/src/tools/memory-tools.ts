@@ -18,7 +18,7 @@ import { type AppendSetting, memoryAppendTool, memoryEditTool, memoryForgetTool 
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
 import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
-import { createRecentRecalls } from "./recalled-text.ts";
+import { RecentRecalls } from "./recalled-text.ts";
 
 export interface MemoryToolsOptions {
   /** Undefined if memory is off for the agent, or could not be opened. */
@@ -84,7 +84,7 @@ export function createMemoryTools(options: MemoryToolsOptions): MemoryTool[] {
     now,
   };
   const cooldown = createCooldown<FailureAdvice>(now);
-  const recalls = createRecentRecalls();
+  const recalls = new RecentRecalls();
   const { edit = false } = options;
   const change = shared || edit === false ? undefined : { ...edit, ...clockOf(edit) };
   const tools = [memorySearchTool(setting, cooldown, recalls), memoryGetTool(setting, recalls, change)];

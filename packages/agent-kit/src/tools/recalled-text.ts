@@ -46,30 +46,26 @@ interface RecalledText {
   readonly text: string;
 }
 
-/** Recent results of the tools, so that they do not become memory a second time. */
-export interface RecentRecalls {
-  keep(texts: readonly RecalledText[]): void;
-  /** The latest place in the file `path` whose text contains this one; undefined for a short text. */
-  holding(text: string, path: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined;
-}
-
 const minLength = 40;
+const maxAnswers = 50;
 
-export function createRecentRecalls(limit = 50): RecentRecalls {
-  const recalls: (readonly RecalledText[])[] = [];
-  return {
-    keep: (texts) => {
-      if (texts.length === 0) return;
-      recalls.unshift(texts.map((recalled) => ({ ...recalled, text: flat(recalled.text) })));
-      recalls.length = Math.min(recalls.length, limit);
-    },
-    holding: (given, target) => {
-      const wanted = flat(given);
-      if (wanted.length < minLength) return undefined;
-      const found = recalls.flat().find((recall) => recall.path === target && recall.text.includes(wanted));
-      if (found === undefined) return undefined;
-      const { path, startLine, endLine } = found;
-      return { path, startLine, endLine, citation: formatCitation(found) };
-    },
-  };
+/** Recent results of the tools, so that they do not become memory a second time. */
+export class RecentRecalls {
+  readonly #answers: (readonly RecalledText[])[] = [];
+
+  keep(texts: readonly RecalledText[]): void {
+    if (texts.length === 0) return;
+    this.#answers.unshift(texts.map((recalled) => ({ ...recalled, text: flat(recalled.text) })));
+    this.#answers.length = Math.min(this.#answers.length, maxAnswers);
+  }
+
+  /** The latest place in the file `path` whose text contains this one; undefined for a short text. */
+  holding(text: string, path: string): (Omit<RecalledText, "text"> & { citation: string }) | undefined {
+    const wanted = flat(text);
+    if (wanted.length < minLength) return undefined;
+    const found = this.#answers.flat().find((recall) => recall.path === path && recall.text.includes(wanted));
+    if (found === undefined) return undefined;
+    const { startLine, endLine } = found;
+    return { path, startLine, endLine, citation: formatCitation(found) };
+  }
 }

@@ -38,15 +38,16 @@ const knownTools: Readonly<Record<string, Facts>> = facts.tools;
 
 export function toMcpTools(tools: readonly MemoryTool<object>[]): McpTool[] {
   return tools.map(({ name, description, inputSchema }) => {
-    const { title, annotations, answer, required }: Partial<Facts> =
-      (Object.hasOwn(knownTools, name) && knownTools[name]) || {};
+    const known = Object.hasOwn(knownTools, name) ? knownTools[name] : undefined;
+    const { title, annotations, answer, required = [] }: Partial<Facts> = known ?? {};
+    const properties = structuredClone({ ...answer, ...facts.failing });
     return {
       name,
-      ...(title === undefined ? {} : { title }),
+      ...(title !== undefined && { title }),
       description,
       inputSchema: structuredClone(inputSchema),
-      ...(answer === undefined ? {} : { outputSchema: outputSchemaOf(answer, required) }),
-      ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
+      ...(answer && { outputSchema: { type: "object", properties, required: [...required] } }),
+      ...(annotations && { annotations: { ...annotations } }),
     };
   });
 }
@@ -56,15 +57,8 @@ export function toMcpResult(answer: object): McpToolResult {
   const text = JSON.stringify(answer);
   // From the text, so that both lack fields without a value.
   const structuredContent = JSON.parse(text) as Record<string, unknown>;
-  return { content: [{ type: "text", text }], structuredContent, ...(failed(structuredContent) && { isError: true }) };
-}
-
-function failed({ status, unavailable }: Record<string, unknown>): boolean {
-  return status === "error" || unavailable === true;
-}
-
-function outputSchemaOf(answer: object, required: readonly string[] = []): McpTool["outputSchema"] & object {
-  return { type: "object", properties: structuredClone({ ...answer, ...facts.failing }), required: [...required] };
+  const failed = structuredContent["status"] === "error" || structuredContent["unavailable"] === true;
+  return { content: [{ type: "text", text }], structuredContent, ...(failed && { isError: true }) };
 }
 
 /** A tool for the chat-completions API. */

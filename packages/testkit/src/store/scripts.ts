@@ -64,6 +64,12 @@ const steps = {
   },
   words: ({ lab }: Run, ...terms: string[]) => lab.words(exactly(...terms)),
   prefix: ({ lab }: Run, term: string) => lab.words([{ term, prefix: true }]),
+  /** Searches for terms, of which `*` at the end makes a prefix, in some of the files. */
+  search: ({ lab }: Run, terms: string[], filter: Parameters<StoreLab["words"]>[1]) =>
+    lab.words(
+      terms.map((term) => ({ term: term.replace("*", ""), prefix: term.endsWith("*") })),
+      filter,
+    ),
   reopen: ({ lab }: Run) => lab.reopen(),
   /** Starts or resumes a build; the steps `build.…` are about the last one. */
   async build(run: Run, name: string) {

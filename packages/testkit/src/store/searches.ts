@@ -66,16 +66,6 @@ const keywordChecks: readonly StoreCheck[] = [
     },
   },
   {
-    id: "keyword.counts",
-    promise: "counts cover the whole index, whatever the sources and the limit",
-    async run(lab) {
-      await lab.put(note("a.md", "planet one", "planet planet two", "plan three"), session("b.md", "nothing"));
-      const terms = [...exactly("two", "planet", "missing"), { term: "plan", prefix: true }];
-      const answer = await lab.store.searchKeyword({ terms, sources: ["memory"], limit: 1 });
-      assert.deepEqual([answer.chunkCount, answer.documentFrequencies], [4, [1, 2, 0, 3]]);
-    },
-  },
-  {
     id: "keyword.hostile",
     promise: "hostile terms raise no error and find nothing",
     async run(lab) {
@@ -259,19 +249,6 @@ const scopeChecks: readonly StoreCheck[] = [
     },
   },
   {
-    id: "scopes.and-sources",
-    promise: "a scope narrows the given sources and adds none",
-    async run(lab) {
-      await lab.store.replaceFiles([note("a/1.md", "word"), note("b/1.md", "word"), session("a/1.md", "word")]);
-      await embedNear(lab, ["word"]);
-      const found = (...sources: string[]): Promise<string[]> =>
-        pathsFound(lab, { scope: { within: ["a/"], without: [] }, sources });
-      assert.deepEqual(await found("memory"), ["a/1.md"]);
-      assert.deepEqual(await found("sessions"), ["sessions a/1.md"]);
-      assert.deepEqual(await found("memory", "sessions"), ["a/1.md", "sessions a/1.md"]);
-    },
-  },
-  {
     id: "scopes.thousands",
     promise: "a scope may name thousands of places",
     async run(lab) {
@@ -280,28 +257,6 @@ const scopeChecks: readonly StoreCheck[] = [
       const places = (first: number): string[] => Array.from({ length: 3000 }, (_, index) => `in/${index + first}.md`);
       const found = await pathsFound(lab, { scope: { within: places(0), without: places(8) }, sources: ["memory"] });
       assert.deepEqual(found, ["in/7.md"]);
-    },
-  },
-  {
-    id: "scopes.counts",
-    promise: "with a scope, chunks and terms are counted within it",
-    async run(lab) {
-      await lab.put(
-        note("shared/a.md", "planet one", "plan two", "nothing"),
-        note("shared/own/b.md", "planet planet"),
-        note("memory/c.md", "planet", "planet", "secret"),
-        session("shared/a.md", "planet said"),
-      );
-      const terms = [...exactly("planet", "secret", "nothing"), { term: "plan", prefix: true }];
-      for (const filter of [{ sources: ["memory"] }, {}, { scope: { within: [], without: [] } }])
-        await lab.words(terms, { scope, ...filter });
-      const { chunkCount, documentFrequencies } = await lab.store.searchKeyword({
-        terms,
-        scope,
-        sources: ["memory"],
-        limit: 1,
-      });
-      assert.deepEqual([chunkCount, documentFrequencies], [3, [1, 0, 1, 2]]);
     },
   },
   {
