@@ -42,4 +42,4 @@ export {
   type NumberedLine,
   type ResultLines,
   resultLines,
-} from "./shown/result-lines.ts";
+} from "./search/result-lines.ts";

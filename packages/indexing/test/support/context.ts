@@ -12,28 +12,25 @@ const defaults = parseConfig({}, { env: {}, baseDir: "/nowhere", stateDir: "/now
 
 export const never: AbortSignal = new AbortController().signal;
 
+type SettingsChange = Partial<
+  Pick<MemorySearchSettings, "extraPaths" | "notes" | "chunking" | "sources" | "clients"> & {
+    onSearch: boolean;
+    sync: Partial<MemorySearchSettings["sync"]>;
+    hybrid: Partial<MemorySearchSettings["query"]["hybrid"]>;
+  }
+>;
+
 /** The settings of an agent with every default, and what a test changes. */
-export function settingsWith(
-  change: {
-    extraPaths?: MemorySearchSettings["extraPaths"];
-    notes?: MemorySearchSettings["notes"];
-    chunking?: MemorySearchSettings["chunking"];
-    onSearch?: boolean;
-    sources?: MemorySearchSettings["sources"];
-    clients?: MemorySearchSettings["clients"];
-    sync?: Partial<MemorySearchSettings["sync"]>;
-    hybrid?: Partial<MemorySearchSettings["query"]["hybrid"]>;
-  } = {},
-): MemorySearchSettings {
+export function settingsWith({ onSearch = true, sync, hybrid, ...change }: SettingsChange = {}): MemorySearchSettings {
   return {
     ...defaults,
-    sources: change.sources ?? ["memory"],
-    extraPaths: change.extraPaths ?? [],
-    notes: change.notes ?? "auto",
-    clients: change.clients ?? { ...defaults.clients, folders: {} },
-    chunking: change.chunking ?? defaults.chunking,
-    sync: { ...defaults.sync, onSearch: change.onSearch ?? true, watch: false, ...change.sync },
-    query: { ...defaults.query, maxResults: 6, hybrid: { ...defaults.query.hybrid, ...change.hybrid } },
+    sources: ["memory"],
+    extraPaths: [],
+    notes: "auto",
+    clients: { ...defaults.clients, folders: {} },
+    ...change,
+    sync: { ...defaults.sync, onSearch, watch: false, ...sync },
+    query: { ...defaults.query, maxResults: 6, hybrid: { ...defaults.query.hybrid, ...hybrid } },
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type ResultLines,
   resultLines,
 } from "./result-lines.ts";
-import tables from "./test/numbers.json" with { type: "json" };
+import tables from "./test/result-lines.json" with { type: "json" };
 
 type SnippetPlace = Parameters<typeof findInFile>[0];
 
