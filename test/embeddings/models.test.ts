@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { type EmbeddingApi, quirks } from "@memslot/fakes/embedding-api";
 import { eventually } from "@memslot/test-tools/wait";
+import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory, MemorySearchResult, SyncProgress } from "memslot";
 import { describe, expect, test } from "vitest";
 import {
@@ -20,29 +21,10 @@ const quota = {
 };
 const forEver = 1_000_000;
 
-/** Cosine of what the server gives for two texts under a model of OpenAI. */
-async function cosineOfOpenAi(url: string, texts: readonly string[]): Promise<number> {
-  const body = { model: "model-a", input: texts };
-  const { data } = await post<{ data: { embedding: number[] }[] }>(`${url}/v1/embeddings`, body);
-  return cosine(data.map(({ embedding }) => embedding));
-}
-
-/** The same under the model of Google. */
-async function cosineOfGoogle(url: string, texts: readonly string[]): Promise<number> {
-  const requests = texts.map((text) => ({ content: { parts: [{ text }] } }));
-  const address = `${url}/v1beta/models/gemini-embedding-001:batchEmbedContents`;
-  const { embeddings } = await post<{ embeddings: { values: number[] }[] }>(address, { requests });
-  return cosine(embeddings.map(({ values }) => values));
-}
-
-async function post<Answer>(address: string, body: object): Promise<Answer> {
-  const key = address.includes("/v1beta/") ? { "x-goog-api-key": "k" } : { authorization: "Bearer k" };
-  const headers = { "content-type": "application/json", ...key };
-  const response = await fetch(address, { method: "POST", headers, body: JSON.stringify(body) });
-  return (await response.json()) as Answer;
-}
-
-function cosine([a = [], b = []]: readonly ArrayLike<number>[]): number {
+/** Cosine of the vectors of two texts, as the server makes them. */
+async function cosineOf(model: string, texts: readonly string[]): Promise<number> {
+  const { embedQuery } = deterministicEmbeddings({ model, dimensions: 3072 });
+  const [a = [], b = []] = await Promise.all(texts.map((text) => embedQuery(text)));
   return Array.from(a).reduce((sum, value, index) => sum + value * (b[index] ?? 0), 0);
 }
 
@@ -84,11 +66,11 @@ describe("two models with vectors of one length", () => {
     const sentToGoogle = textsSent(api.log, "batchEmbedContents");
     for (const result of answer.results) {
       const pair = ["number of the bridge", sentFor(result, sentToGoogle)];
-      expect(result.vectorScore).toBeCloseTo(await cosineOfGoogle(api.url, pair), 4);
+      expect(result.vectorScore).toBeCloseTo(await cosineOf("gemini-embedding-001", pair), 4);
     }
     expect(memory.status().embedding?.answeredBy).toMatchObject({ provider: "gemini" });
 
-    // It is paid for again, and a search asks.
+    // The account has credit again.
     api.reset();
     await memory.sync();
     const back = await ask(memory, "where is the harvest");
@@ -97,7 +79,7 @@ describe("two models with vectors of one length", () => {
     expect(textsSent(api.log)).toEqual(["memory", "where is the harvest"]);
     for (const result of back.results) {
       const pair = ["where is the harvest", sentFor(result, sentToOpenAi)];
-      expect(result.vectorScore).toBeCloseTo(await cosineOfOpenAi(api.url, pair), 4);
+      expect(result.vectorScore).toBeCloseTo(await cosineOf("model-a", pair), 4);
     }
   });
 
@@ -323,7 +305,7 @@ test("new notes beside the change: nothing of the new length is stored among the
   expect(lengthsIn(given)).toEqual({ 64: 5, 32: 6 });
 });
 
-test("a process that only searches finds out by itself, says so, and is whole again", async () => {
+test("a process that only searches notices the change, reports it, and fills the new space", async () => {
   const { given, remote } = await changeLength(64, 32);
   const running = await given.open({ remote, sync: { watch: false } });
   const { report, results } = await ask(running, query);

@@ -202,7 +202,7 @@ describe("kill -9 of the host ends the process that runs its model", () => {
 const slow = { layers: 4, dimensions: 128 };
 const longText = "some words that fill the context ".repeat(60);
 
-test("a text that is too long stands for its beginning", async () => {
+test("a text that is too long has the vector of its beginning", async () => {
   const provider = await openModel(tinyModel());
   const text = `${"cat ".repeat(2000)}${"dog ".repeat(2000)}`;
   const [vector = [], cats = [], dogs = []] = await provider.embedBatch([text, "cat ".repeat(200), "dog ".repeat(200)]);
@@ -212,7 +212,7 @@ test("a text that is too long stands for its beginning", async () => {
 
 test("a text that fits has the vector of the whole of it, also beyond what llama.cpp takes at one time by itself", async () => {
   const provider = await openModel(tinyModel({ contextLength: 1024 }));
-  // Some 600 and 100 pieces; one batch holds 512 where nothing is said.
+  // Some 600 and 100 pieces; the default batch of llama.cpp has 512.
   const text = `${"cat ".repeat(300)}${"dog ".repeat(50)}`;
   const [vector = [], cats = [], dogs = []] = await provider.embedBatch([text, "cat ".repeat(200), "dog ".repeat(200)]);
   expect(cosine(vector, cats)).toBeGreaterThan(cosine(vector, dogs));
@@ -276,7 +276,7 @@ test("a call that is aborted ends at once, and what is left of it is not worked 
   expect(children.length).toBe(1);
 });
 
-test("the tokens of a call are told, with those of the prefix", async () => {
+test("the tokens of a call are reported, with those of the prefix", async () => {
   const provider = await openModel(tinyModel({ words: ["cat", "dog"] }));
   const tokens: number[] = [];
   const onUsage = (usage: { tokens: number }): void => void tokens.push(usage.tokens);

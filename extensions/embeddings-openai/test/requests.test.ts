@@ -10,7 +10,7 @@ import cases from "./data/cases.json" with { type: "json" };
 const bodyOf = (request: { body: string } | undefined): Record<string, unknown> => JSON.parse(request?.body ?? "{}");
 
 describe("a request", () => {
-  test("asks for base64 in the order of the texts, and says what it has cost", async () => {
+  test("asks for base64 in the order of the texts, and reports its tokens", async () => {
     const { api, provider } = await openOnApi({ api: { dimensions: 8 } });
     const usages: number[] = [];
     const onUsage = ({ tokens }: { tokens: number }): number => usages.push(tokens);
@@ -54,14 +54,22 @@ describe("a request", () => {
 describe("the form of vectors", () => {
   const refusesBase64 = { when: { body: '"encoding_format":"base64"' }, times: 99, status: 400 };
   const refusesTheField = { when: { body: "encoding_format" }, times: 99, status: 400 };
-  const says = (message: string): { body: unknown } => ({ body: { error: { message } } });
+  const withMessage = (message: string): { body: unknown } => ({ body: { error: { message } } });
   const forms = (api: EmbeddingApi): unknown[] => api.log.map((request) => bodyOf(request)["encoding_format"]);
 
   test.each([
-    ["base64 is refused by its name", { ...refusesBase64, ...says("base64 encoding is not supported") }, "float"],
+    [
+      "base64 is refused by its name",
+      { ...refusesBase64, ...withMessage("base64 encoding is not supported") },
+      "float",
+    ],
     ["FastAPI names the field", { ...refusesTheField, body: cases.fieldRefusal }, undefined],
     ["FastAPI names the field second, with a type", { ...refusesTheField, body: cases.secondFieldRefusal }, undefined],
-    ["the field is refused", { ...refusesTheField, ...says("Unrecognized argument: encoding_format") }, undefined],
+    [
+      "the field is refused",
+      { ...refusesTheField, ...withMessage("Unrecognized argument: encoding_format") },
+      undefined,
+    ],
     ["there is no vector for it", { ...refusesBase64, status: 200, body: { data: [] } }, "float"],
     ["it is a fault of the server", { ...refusesBase64, status: 502, body: "<html>" }, "float"],
   ])("is another one where %s, and is remembered by address and model", async (_, fault, form) => {
@@ -85,7 +93,7 @@ describe("the form of vectors", () => {
 
   test("is tried once where that is not the reason, and throws what was answered first", async () => {
     const { api, provider } = await openOnApi();
-    api.fail({ times: 9, status: 500, ...says("oops") });
+    api.fail({ times: 9, status: 500, ...withMessage("oops") });
     for (let call = 0; call < 2; call++)
       expect(String(await failureOf(provider.embedQuery("a question")))).toContain("500: oops");
     expect(forms(api)).toEqual(["base64", "float", undefined, "base64"]);
@@ -97,7 +105,7 @@ describe("the form of vectors", () => {
     ["none", undefined],
   ])("%s is what is set, and no other is tried", async (encodingFormat, form) => {
     const { api, provider } = await openOnApi({ remote: { encodingFormat } });
-    api.fail({ status: 400, ...says("encoding_format is refused") });
+    api.fail({ status: 400, ...withMessage("encoding_format is refused") });
     expect(String(await failureOf(provider.embedQuery("a question")))).toContain("encoding_format is refused");
     expect(forms(api)).toEqual([form]);
   });
@@ -172,7 +180,7 @@ describe("what is known of a model", () => {
     expect(price?.source).toMatch(/^https:\/\/developers\.openai\.com\//);
   });
 
-  test("neither price nor dimensions are told where another host decides, and no price that is not known", async () => {
+  test("another host has neither price nor dimensions, and an unknown model no price", async () => {
     const far3 = await open(at(far, "text-embedding-3-small"));
     expect([far3.price, far3.dimensions]).toEqual([undefined, undefined]);
     const unknown = await open({ ...openAi, memorySearch: { model: "text-embedding-9" }, model: "nomic-embed-text" });
@@ -197,7 +205,7 @@ describe("what is known of a model", () => {
   });
 
   test.each(cases.cacheKeys as [string, string, Record<string, unknown>, string | null][])(
-    "stored vectors are told apart by what is done to notes: %s",
+    "the cache key depends on how notes are embedded: %s",
     async (_, model, memorySearch, key) => {
       const setup = (baseUrl: string, apiKey: string): ContextSetup => ({
         memorySearch: { ...memorySearch, model, remote: { baseUrl, apiKey } },

@@ -1,12 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { isAbort } from "@memslot/core";
 import plugin from "@memslot/rerank-local";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { tempFolder } from "@memslot/test-tools/files";
-import { contextOf, open, tinyReranker } from "./support/open.ts";
+import { contextFor, open, tinyReranker } from "./support/open.ts";
 import data from "./data/rerank-local.json" with { type: "json" };
 
 /** In the place of node-llama-cpp, in a process that is a real one. */
@@ -14,33 +12,18 @@ const llama = new URL("support/fake-llama.mjs", import.meta.url).href;
 const signal = new AbortController().signal;
 const texts = ["the cat sleeps", "the backup runs at night"];
 
-describe("opening", () => {
-  test.each([
-    ["no model", undefined, "CONFIG", /query\.rerank\.modelPath is not set/],
-    ["an address that is none", "hf:user", "CONFIG", /query\.rerank\.modelPath is "hf:user"/],
-    [
-      "a file that is not there",
-      "/nowhere/m.gguf",
-      "UNAVAILABLE",
-      /\/nowhere\/m\.gguf cannot be used: it does not exist/,
-    ],
-  ])("is refused for %s", async (_, modelPath, code, words) => {
-    const opening = plugin.open(contextOf(modelPath));
-    await expect(opening).rejects.toMatchObject({ code, message: expect.stringMatching(words) });
-  });
+test.each([
+  ["no model", undefined, "CONFIG", /query\.rerank\.modelPath is not set/],
+  ["an invalid address", "hf:user", "CONFIG", /query\.rerank\.modelPath is "hf:user"/],
+  ["a missing file", "/nowhere/m.gguf", "UNAVAILABLE", /\/nowhere\/m\.gguf cannot be used: it does not exist/],
+  ["a text", llama.slice("file://".length), "UNAVAILABLE", /cannot be used: it is not a GGUF file; set .*modelPath/],
+])("opening is refused for %s", async (_, modelPath, code, words) => {
+  const opening = plugin.open(contextFor(modelPath));
+  await expect(opening).rejects.toMatchObject({ code, message: expect.stringMatching(words) });
+});
 
-  test("is refused for a file that is no model", async () => {
-    const path = join(tempFolder(), "m.gguf");
-    writeFileSync(path, "hello, I am a text");
-    await expect(plugin.open(contextOf(path))).rejects.toThrow(
-      /cannot be used: it is not a GGUF file; set .*modelPath/,
-    );
-  });
-
-  test("starts nothing and says what the model is called, where it runs and what it takes", async () => {
-    const reranker = await open(tinyReranker(), { llama: "file:///nowhere.mjs" });
-    expect(reranker).toMatchObject(data.reranker);
-  });
+test("opening starts nothing, and states model, host and limit", async () => {
+  expect(await open(tinyReranker(), { llama: "file:///nowhere.mjs" })).toMatchObject(data.reranker);
 });
 
 describe("a model in a process of its own", () => {
@@ -51,12 +34,6 @@ describe("a model in a process of its own", () => {
     expect(await reranker.rerank("backup night", [long, "night", ""], { signal })).toEqual([0, 0.5, 0]);
     expect(await reranker.rerank("cat ".repeat(500), ["cat"], { signal })).toEqual([1]);
     expect(await reranker.rerank("cat", [], { signal })).toEqual([]);
-  });
-
-  test("is loaded ahead by `warm`", async () => {
-    const reranker = await open(tinyReranker(), { llama });
-    await reranker.warm?.();
-    expect(await reranker.rerank("cat", texts, { signal })).toEqual([1, 0]);
   });
 
   test("an abort ends a call that hangs", async () => {
@@ -78,8 +55,7 @@ describe("a model in a process of its own", () => {
   test("answers nothing after close", async () => {
     const reranker = await open(tinyReranker(), { llama });
     await reranker.rerank("cat", texts, { signal });
-    await reranker.close?.();
-    await reranker.close?.();
+    for (let time = 0; time < 2; time++) await reranker.close?.();
     await expect(reranker.rerank("cat", texts, { signal })).rejects.toMatchObject({ code: "CLOSED" });
   });
 });
@@ -96,7 +72,7 @@ describe("a model that has to be fetched", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/tiny.gguf`;
   }
 
-  test("is fetched behind searches, which are told so and do not wait", async () => {
+  test("is downloaded in the background, and searches report it without waiting", async () => {
     const bytes = readFileSync(tinyReranker());
     const gate = Promise.withResolvers<void>();
     const url = await serve(() => async (_, response) => {
@@ -112,7 +88,7 @@ describe("a model that has to be fetched", () => {
     await vi.waitFor(async () => expect(await reranker.rerank("cat", texts, { signal })).toEqual([1, 0]), 50_000);
   });
 
-  test("and cannot be is told with the reason", async () => {
+  test("and fails is reported with the reason", async () => {
     const url = await serve(() => (_, response) => void response.writeHead(404).end());
     const reranker = await open(url, { llama });
     await vi.waitFor(

@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { type RerankPluginContext, type Reranker, parseConfig } from "@memslot/core";
+import type { RerankPluginContext, Reranker } from "@memslot/core";
 import { writeTinyGguf } from "@memslot/fakes/gguf";
+import { contextOf } from "@memslot/fakes/plugin-context";
 import { tempFolder } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import { type RerankPluginOverrides, createRerankPlugin } from "../../src/rerank-plugin.ts";
@@ -12,29 +13,14 @@ export function tinyReranker(folder: string = tempFolder()): string {
   return path;
 }
 
-export function contextOf(
-  modelPath: string | undefined,
-  stateDir: string = tempFolder(),
-  env: Record<string, string> = {},
-): RerankPluginContext {
+export function contextFor(modelPath: string | undefined): RerankPluginContext {
   const memorySearch = { query: { rerank: { provider: "rerank-local", ...(modelPath && { modelPath }) } } };
-  const config = parseConfig({ agents: { defaults: { memorySearch } } }, { baseDir: "/nowhere", stateDir, env });
-  return {
-    settings: config.agent("main").memorySearch,
-    environment: (name) => config.environment(name),
-    stateDir,
-    options: { threads: 1 },
-    signal: new AbortController().signal,
-  };
+  return contextOf({ memorySearch, stateDir: tempFolder(), options: { threads: 1 } });
 }
 
 /** Opens the plugin; the reranker is closed after the test. */
-export async function open(
-  modelPath: string,
-  overrides: RerankPluginOverrides = {},
-  env: Record<string, string> = {},
-): Promise<Reranker> {
-  const reranker = await createRerankPlugin(overrides).open(contextOf(modelPath, tempFolder(), env));
+export async function open(modelPath: string, overrides: RerankPluginOverrides = {}): Promise<Reranker> {
+  const reranker = await createRerankPlugin(overrides).open(contextFor(modelPath));
   onTestFinished(async () => reranker.close?.());
   return reranker;
 }

@@ -121,16 +121,18 @@ export class HttpClient {
     }
   }
 
-  /** Returns the error for an answer: what the server said, the kind of failure and what to do. */
+  /** Returns the error for an answer: what the server reported, the kind of failure and what to do. */
   failure(answer: ErrorAnswer, fullPath: string, missing?: string): ProviderError {
     const [path = ""] = fullPath.split("?");
     const { name, failures, modelAdvice } = this.api;
     const { status, headers } = answer;
     if (status >= 300 && status < 400) return this.#redirected(answer, path);
-    const said = readError(answer.body);
-    const isWebPage = isPage(said.message);
+    const reported = readError(answer.body);
+    const isWebPage = isPage(reported.message);
     if (isWebPage && status < 300) return this.#webPage(path, missing);
-    const parts = isWebPage ? [this.#pageWords(status)] : [said.message, said.code, said.field, said.details];
+    const parts = isWebPage
+      ? [this.#pageWords(status)]
+      : [reported.message, reported.code, reported.field, reported.details];
     const [message = "", code = "", ...rest] = parts.map((each) => this.hideSecrets(each));
     const text = [message, code, ...rest].join("\n");
     const plain = httpEmbeddingError({ provider: name, status, message, code, ...(headers && { headers }) });
@@ -141,7 +143,7 @@ export class HttpClient {
     const isModel =
       modelAdvice !== undefined &&
       (status === 404 || kind === "auth") &&
-      (/model/i.test(said.code + said.field) || unknownModel.test(message));
+      (/model/i.test(reported.code + reported.field) || unknownModel.test(message));
     const advice = isModel ? modelAdvice(message) : (row?.advice ?? this.#advice(status, path, { missing, isWebPage }));
     const delay = /"retryDelay":"([\d.]+)s"|retry in ([\d.]+)s/i.exec(text);
     const stated = delay ? Math.ceil(Number(delay[1] ?? delay[2]) * 1000) : plain.retryAfterMs;
@@ -209,7 +211,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof status === "number" ? status : undefined;
 }
 
-/** What the server said: message, code, field and details, one on each line. */
+/** What the server reported: message, code, field and details, one on each line. */
 export function errorText(error: unknown): string {
   return textOf(recordOf(ProviderError.is(error) ? error.cause : undefined)["text"]) ?? "";
 }

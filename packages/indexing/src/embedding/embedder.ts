@@ -21,7 +21,7 @@ import { type EmbeddedQuery, QueryModels } from "./query.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
 import { type EmbedOptions, plainText } from "./requests/requests.ts";
 import { SharedState } from "./requests/shared-state.ts";
-import { Budget, OverBudget, Usage } from "./requests/usage.ts";
+import { OverBudget, Usage } from "./requests/usage.ts";
 
 const probeMs = 30_000;
 const differentTexts = [plainText, "A train leaves for the coast at noon."];
@@ -55,7 +55,6 @@ export class Embedder {
   readonly #context: EmbeddingContext;
   readonly primary: EmbeddingModel;
   readonly #queries: QueryModels;
-  readonly #budget: Budget | undefined;
   readonly #scales: SpaceScales;
   readonly #closing = new AbortController();
   #answered: AvailabilityProbe | undefined;
@@ -73,13 +72,12 @@ export class Embedder {
     const { store, provider, choice, settings, agentId, stateDir } = input;
     const { tokensPerDay } = settings.budget;
     const shared = new SharedState(stateDir);
-    const usage = new Usage(shared, agentId);
+    const usage = new Usage(shared, agentId, tokensPerDay);
     this.#input = input;
     this.#context = { ...input, shared, usage, closing: this.#closing.signal };
     this.primary = new EmbeddingModel(provider, this.#context);
     this.#queries = new QueryModels(this.primary, choice, this.#context, () => this.#pending?.reason);
     this.#scales = new SpaceScales(store);
-    this.#budget = tokensPerDay === undefined ? undefined : new Budget(usage, tokensPerDay);
     this.#dimensions = provider.dimensions;
   }
 
@@ -312,8 +310,10 @@ export class Embedder {
     }
   }
 
-  #budgetOf({ provider: { price } }: EmbeddingModel): Budget | undefined {
-    return price?.usdPerMillionTokens === 0 ? undefined : this.#budget;
+  /** Undefined without a limit, and for a provider without costs. */
+  #budgetOf({ provider: { price } }: EmbeddingModel): Usage | undefined {
+    const isFree = this.#input.settings.budget.tokensPerDay === undefined || price?.usdPerMillionTokens === 0;
+    return isFree ? undefined : this.#context.usage;
   }
 }
 

@@ -1,7 +1,7 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import type { EmbeddingProvider, MemorySearchSettings, SyncEstimate } from "@memslot/core";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { estimateSync } from "./estimate.ts";
 import { createNotesSource } from "../scan/read-note.ts";
 import { syncFiles } from "../sync/sync.ts";
@@ -19,156 +19,121 @@ function note(name: string, paragraphs: number): string {
   return `# ${name}\n\n${body.join("\n\n")}\n`;
 }
 
-async function sync(store: SpaceStore, workspaceDir: string, own: MemorySearchSettings = settings): Promise<void> {
-  await syncFiles({
-    table: store,
-    sources: [createNotesSource({ workspaceDir, settings: own })],
-    params: syncParams(),
-  });
-}
-
-async function estimate(
-  store: SpaceStore,
-  workspaceDir: string,
-  change: Partial<Parameters<typeof estimateSync>[0]> = {},
-): Promise<SyncEstimate> {
-  const { provider } = scriptedRequests();
-  return await estimateSync({
-    store,
-    sources: [createNotesSource({ workspaceDir, settings: change.settings ?? settings })],
-    settings,
-    space,
-    provider,
-    reason: undefined,
-    signal: never,
-    ...change,
-  });
-}
-
-async function chunkHashes(store: SpaceStore): Promise<Set<string>> {
-  return new Set((await store.sample(1000)).map(({ hash }) => hash));
+interface Bench {
+  folder: string;
+  store: SpaceStore;
+  sync(): Promise<void>;
+  estimate(
+    provider?: Partial<EmbeddingProvider>,
+    change?: Partial<Parameters<typeof estimateSync>[0]>,
+  ): Promise<SyncEstimate>;
 }
 
 /** A workspace that was synced, with the vectors of all but its last texts, and then changed. */
-async function changedWorkspace(
-  provider: Partial<EmbeddingProvider> = {},
-): Promise<{ folder: string; store: SpaceStore }> {
+async function changedWorkspace(limits: Partial<EmbeddingProvider> = {}): Promise<Bench> {
   const folder = tempFolder({ "MEMORY.md": note("facts", 10) });
-  writeFiles(
-    folder,
-    Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`memory/${name}.md`, note(name, 20)])),
-  );
+  const inMemory = (notes: Record<string, string>): void => writeFiles(path.join(folder, "memory"), notes);
+  inMemory(Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [`${name}.md`, note(name, 20)])));
   const store = await createSpaceStore();
-  await sync(store, folder);
-  const requests = scriptedRequests({ provider });
-  const left = await fillWith(store, requests, {
-    budget: budgetOf(() => 2500),
-  });
+  const sources = (own: MemorySearchSettings = settings) => [
+    createNotesSource({ workspaceDir: folder, settings: own }),
+  ];
+  const sync = async (): Promise<void> => {
+    await syncFiles({ table: store, sources: sources(), params: syncParams() });
+  };
+  await sync();
+  const left = await fillWith(store, scriptedRequests({ provider: limits }), { budget: budgetOf(() => 2500) });
   expect(left?.chunks).toBeGreaterThan(10);
-  writeFileSync(path.join(folder, "memory", "a.md"), note("other a", 25));
-  writeFileSync(path.join(folder, "memory", "e.md"), note("other e", 5));
   rmSync(path.join(folder, "memory", "d.md"));
   // The same text again, and one line that is too long for the provider.
-  writeFileSync(path.join(folder, "memory", "copy.md"), note("c", 20));
-  writeFileSync(path.join(folder, "memory", "long.md"), `# long\n\n${"log ".repeat(900)}\n`);
-  return { folder, store };
+  const long = `# long\n\n${"log ".repeat(900)}\n`;
+  inMemory({ "a.md": note("other a", 25), "e.md": note("other e", 5), "copy.md": note("c", 20), "long.md": long });
+  store.calls.length = 0;
+  return {
+    folder,
+    store,
+    sync,
+    estimate: async (provider, change) =>
+      await estimateSync({
+        store,
+        sources: sources(change?.settings),
+        settings,
+        space,
+        provider: scriptedRequests({ provider: provider ?? {} }).provider,
+        reason: undefined,
+        signal: never,
+        ...change,
+      }),
+  };
 }
 
-describe("an estimate", () => {
-  test.each([
-    ["without limits", {}],
-    ["with limits", { maxBatchItems: 9, maxBatchTokens: 300, maxInputTokens: 50 }],
-  ])("says what the sync after it sends, %s", async (_, limits) => {
-    const { folder, store } = await changedWorkspace(limits);
-    const { provider } = scriptedRequests({ provider: limits });
-    const estimated = await estimate(store, folder, { provider });
-    expect(estimated).toMatchObject({ files: 7, changedFiles: 4, provider: "scripted", model: "m1" });
+test.each([
+  ["without limits", {}],
+  ["with limits", { maxBatchItems: 9, maxBatchTokens: 300, maxInputTokens: 50 }],
+])("an estimate is what the next sync sends, %s, and writes nothing", async (_, limits) => {
+  const { store, sync, estimate } = await changedWorkspace(limits);
+  const estimated = await estimate(limits);
+  const calls = new Set(store.calls.map(({ method }) => method));
+  expect(calls).toEqual(new Set(["listFiles", "knownVectors", "noted", "quarantined"]));
+  expect(estimated).toMatchObject({ files: 7, changedFiles: 4, provider: "scripted", model: "m1", price: undefined });
 
-    const cached = store.vectors.size;
-    await sync(store, folder);
-    const requests = scriptedRequests({ provider: limits });
-    expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
-    const sent = requests.sent.flat();
-    expect(sent.length).toBeGreaterThan(20);
-    expect(estimated.pendingTexts).toBe(sent.length);
-    expect(estimated.tokens).toBe(Math.ceil(sent.reduce((sum, text) => sum + estimateTokens(text), 0)));
-    expect(Math.abs(estimated.requests - requests.sent.length)).toBeLessThanOrEqual(1);
-    const { embedded } = await store.spaceStats(space);
-    expect(estimated.chunks).toBe(embedded);
-    expect(estimated.cachedTexts).toBeLessThanOrEqual(cached);
-    expect(estimated.cachedTexts + estimated.pendingTexts).toBe((await chunkHashes(store)).size);
+  const cached = store.vectors.size;
+  await sync();
+  const requests = scriptedRequests({ provider: limits });
+  expect(await fillWith(store, requests, { concurrency: 1 })).toBeUndefined();
+  const sent = requests.sent.flat();
+  expect(sent.length).toBeGreaterThan(20);
+  const tokens = Math.ceil(sent.reduce((sum, text) => sum + estimateTokens(text), 0));
+  const { embedded: chunks } = await store.spaceStats(space);
+  expect(estimated).toMatchObject({ pendingTexts: sent.length, tokens, chunks });
+  expect(Math.abs(estimated.requests - requests.sent.length)).toBeLessThanOrEqual(1);
+  expect(estimated.cachedTexts).toBeLessThanOrEqual(cached);
+  const all = estimated.cachedTexts + estimated.pendingTexts;
+  expect(new Set((await store.sample(1000)).map(({ hash }) => hash)).size).toBe(all);
+  const nothing = { changedFiles: 0, pendingTexts: 0, tokens: 0, requests: 0 };
+  expect(await estimate(limits)).toMatchObject({ ...nothing, cachedTexts: all });
+});
 
-    expect(await estimate(store, folder, { provider })).toMatchObject({
-      changedFiles: 0,
-      pendingTexts: 0,
-      tokens: 0,
-      requests: 0,
-      cachedTexts: estimated.cachedTexts + estimated.pendingTexts,
-    });
-  });
+test("an estimate excludes quarantined texts", async () => {
+  const { store, sync, estimate } = await changedWorkspace();
+  await sync();
+  const before = await estimate();
+  const [first] = await store.pendingVectors(space, 1);
+  await store.quarantine(space, [{ hash: first?.hash ?? "", reason: "too long" }]);
+  const after = await estimate();
+  expect(before.pendingTexts - after.pendingTexts).toBe(1);
+  expect(before.tokens).toBeGreaterThan(after.tokens);
+  expect(after.cachedTexts).toBe(before.cachedTexts);
+});
 
-  test("writes nothing", async () => {
-    const { folder, store } = await changedWorkspace();
-    store.calls.length = 0;
-    await estimate(store, folder);
-    expect(new Set(store.calls.map(({ method }) => method))).toEqual(
-      new Set(["listFiles", "knownVectors", "noted", "quarantined"]),
-    );
-  });
+test("without a provider nothing is sent, with the reason", async () => {
+  const { estimate } = await changedWorkspace();
+  const { chunks } = await estimate();
+  const nothing = { cachedTexts: 0, pendingTexts: 0, tokens: 0, requests: 0, model: undefined, price: undefined };
+  const change = { provider: undefined, space: undefined, reason: "no key is set" };
+  const expected = { files: 7, changedFiles: 4, chunks, provider: "none", reason: "no key is set", ...nothing };
+  expect(await estimate({}, change)).toEqual(expected);
+});
 
-  test("counts no text that is quarantined", async () => {
-    const { folder, store } = await changedWorkspace();
-    await sync(store, folder);
-    const before = await estimate(store, folder);
-    const [first] = await store.pendingVectors(space, 1);
-    await store.quarantine(space, [{ hash: first?.hash ?? "", reason: "too long" }]);
-    const after = await estimate(store, folder);
-    expect(before.pendingTexts - after.pendingTexts).toBe(1);
-    expect(before.tokens).toBeGreaterThan(after.tokens);
-    expect(after.cachedTexts).toBe(before.cachedTexts);
-  });
+test("an estimate has the price, that of the batch interface if it is enabled", async () => {
+  const { estimate } = await changedWorkspace();
+  const price = { usdPerMillionTokens: 0.02, batchUsdPerMillionTokens: 0.01, asOf: "2026-03-01", source: "a page" };
+  const provider = { price, batches: scriptedBatches({ maxItems: 10 }) };
+  const direct = await estimate(provider);
+  expect(direct.price).toEqual({ ...price, usd: (direct.tokens / 1e6) * 0.02 });
+  expect(direct.price?.usd).toBeGreaterThan(0);
+  const batch = { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 };
+  const jobs = await estimate(provider, { settings: { ...settings, remote: { ...settings.remote, batch } } });
+  expect(jobs.price?.usd).toBe((direct.tokens / 1e6) * 0.01);
+  expect(jobs.requests).toBe(Math.ceil(jobs.pendingTexts / 10));
+});
 
-  test("without a provider sends nothing, and says why", async () => {
-    const { folder, store } = await changedWorkspace();
-    const estimated = await estimate(store, folder, { provider: undefined, space: undefined, reason: "no key is set" });
-    const { chunks } = await estimate(store, folder);
-    expect(estimated).toEqual({
-      files: 7,
-      changedFiles: 4,
-      chunks,
-      cachedTexts: 0,
-      pendingTexts: 0,
-      tokens: 0,
-      requests: 0,
-      provider: "none",
-      model: undefined,
-      reason: "no key is set",
-      price: undefined,
-    });
-  });
-
-  test("names the price where it is known, that of the batch interface where it is used", async () => {
-    const { folder, store } = await changedWorkspace();
-    const price = { usdPerMillionTokens: 0.02, batchUsdPerMillionTokens: 0.01, asOf: "2026-03-01", source: "a page" };
-    const { provider } = scriptedRequests({ provider: { price, batches: scriptedBatches({ maxItems: 10 }) } });
-    const direct = await estimate(store, folder, { provider });
-    expect(direct.price).toEqual({ ...price, usd: (direct.tokens / 1e6) * 0.02 });
-    expect(direct.price?.usd).toBeGreaterThan(0);
-    const batch = { enabled: true, wait: true, concurrency: 2, pollIntervalMs: 2000, timeoutMinutes: 60 };
-    const own = { ...settings, remote: { ...settings.remote, batch } };
-    const jobs = await estimate(store, folder, { provider, settings: own });
-    expect(jobs.price?.usd).toBe((direct.tokens / 1e6) * 0.01);
-    expect(jobs.requests).toBe(Math.ceil(jobs.pendingTexts / 10));
-    expect((await estimate(store, folder)).price).toBeUndefined();
-  });
-
-  test("leaves out a file that cannot be read, and ends when it is aborted", async () => {
-    const { folder, store } = await changedWorkspace();
-    const controller = new AbortController();
-    store.before("listFiles", () => controller.abort());
-    await expect(estimate(store, folder, { signal: controller.signal })).rejects.toMatchObject({ name: "AbortError" });
-    // Gone between the scan and the reading of it.
-    store.before("listFiles", () => rmSync(path.join(folder, "memory", "b.md")));
-    expect(await estimate(store, folder)).toMatchObject({ files: 6 });
-  });
+test("an estimate skips an unreadable file, and ends if it is aborted", async () => {
+  const { folder, store, estimate } = await changedWorkspace();
+  const controller = new AbortController();
+  store.before("listFiles", () => controller.abort());
+  await expect(estimate({}, { signal: controller.signal })).rejects.toMatchObject({ name: "AbortError" });
+  // Deleted between the scan and the reading.
+  store.before("listFiles", () => rmSync(path.join(folder, "memory", "b.md")));
+  expect(await estimate()).toMatchObject({ files: 6 });
 });

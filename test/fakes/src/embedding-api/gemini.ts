@@ -18,7 +18,7 @@ export function createGemini({ vectors, jobs, limits, apiKey }: ApiParts): Route
   async function embed(model: string, requests: readonly EmbedRequest[], fault?: VectorFault): Promise<Answer> {
     if (requests.length === 0 || requests.length > items)
       return geminiError(400, `* BatchEmbedContentsRequest.requests: at most ${items} requests can be in one batch`);
-    if (requests.some((request) => request.model !== `models/${model}`))
+    if (requests.some((request) => request.model !== undefined && request.model !== `models/${model}`))
       return geminiError(400, `* model: the model of each request has to be models/${model}`);
     const texts = requests.map(({ content }) => (content?.parts ?? []).map(({ text }) => text).join("\n"));
     if (texts.includes("")) return geminiError(400, "* content: contents is not specified");

@@ -22,7 +22,7 @@ describe("batch jobs", () => {
     expect([requests.sent, lines, stored()]).toEqual([[], [], []]);
   });
 
-  test("are cleared away on the other side when their vectors are stored, and not before", async () => {
+  test("are discarded when their vectors are stored, and not before", async () => {
     const { store, batches, run, calls } = await batchBench(texts(150));
     const stored: number[] = [];
     batches.beforeDiscard = () => void stored.push(store.vectors.size);
@@ -31,7 +31,7 @@ describe("batch jobs", () => {
     expect(stored.toSorted((a, b) => a - b)).toEqual([100, 150]);
   });
 
-  test("are asked about once in each interval, and show that they are at work", async () => {
+  test("are polled once in each interval, with progress", async () => {
     const { batches, run, calls } = await batchBench(texts(50));
     batches.scripts = [{ polls: 10, completed: 20 }];
     const started = Date.now();
@@ -44,14 +44,20 @@ describe("batch jobs", () => {
     expect(updates.at(-1)).toEqual({ completed: 50, total: 50, label: "embedding with scripted" });
   });
 
-  test("are counted with the tokens that they say, or else with what was estimated", async () => {
-    for (const says of [777, undefined]) {
-      const { batches, requests, run } = await batchBench(texts(60, 40));
+  test.each([
+    [777, 100, 777],
+    [undefined, 100, 1000],
+    [undefined, 25, 250],
+  ])(
+    "are counted with reported tokens (%s), or with the share of %i returned vectors",
+    async (says, returned, tokens) => {
+      const { batches, requests, run } = await batchBench(texts(100, 40));
       batches.says = says;
+      batches.scripts = [{ result: (text, index) => (index < returned ? vectorOf(text) : undefined) }];
       await run();
-      expect(requests.usage).toEqual([{ reason: "test", requests: 1, tokens: says ?? 600 }]);
-    }
-  });
+      expect(requests.usage).toEqual([{ reason: "test", requests: 1, tokens }]);
+    },
+  );
 
   test("are listed for their agent while they are in flight", async () => {
     const { shared, run } = await batchBench(texts(30, 100), { maxBytes: 1000 });
@@ -61,7 +67,7 @@ describe("batch jobs", () => {
     expect(listBatchJobs(shared, "other")).toEqual([]);
   });
 
-  test("for a few texts are not worth the waiting", async () => {
+  test("are not used for a few texts", async () => {
     const { batches, requests, store, run } = await batchBench(texts(105));
     expect(await run({}, {}, 50)).toBeUndefined();
     expect([...batches.jobs.values()].map(({ length }) => length)).toEqual([100]);
@@ -69,7 +75,7 @@ describe("batch jobs", () => {
     expectFilled(store, texts(105));
   });
 
-  test("without `wait` are left alone, and collected by the next run", async () => {
+  test("without `wait` are collected by the next run", async () => {
     const { store, batches, run, calls } = await batchBench(texts(350));
     const started = Date.now();
     const left = await run({}, { wait: false });
@@ -91,7 +97,7 @@ describe("batch jobs", () => {
 });
 
 describe("jobs of an earlier run", () => {
-  test("are picked up before anything is submitted, and no text is sent twice", async () => {
+  test("are read before anything is submitted, and no text is sent twice", async () => {
     const { store, batches, requests, run, calls } = await batchBench(texts(250));
     const controller = new AbortController();
     const reason = new Error("closing");
@@ -108,7 +114,7 @@ describe("jobs of an earlier run", () => {
     expectFilled(store, sent);
   });
 
-  test("of another space or agent are left alone", async () => {
+  test("of another space or agent are ignored", async () => {
     const { store, batches, shared, stored, run, calls } = await batchBench(texts(10));
     await run({}, { wait: false });
     const copy = (agentId: string, change: object): unknown =>
@@ -128,7 +134,7 @@ describe("jobs of an earlier run", () => {
     expectFilled(store, texts(10));
   });
 
-  test("that the other side does not know any more are dropped, and their texts sent again", async () => {
+  test("that the provider does not know are dropped, and their texts sent again", async () => {
     const first = await batchBench(texts(10));
     await first.run({}, { wait: false });
     const { calls } = (first.batches = scriptedBatches());
@@ -138,22 +144,19 @@ describe("jobs of an earlier run", () => {
     expectFilled(first.store, texts(10));
   });
 
-  test("that cannot be stored are finished all the same", async () => {
-    const { stateDir, store, lines, requests, run } = await batchBench(texts(10));
-    writeFileSync(path.join(stateDir, "embeddings"), "in the way");
-    expect(await run()).toBeUndefined();
-    expectFilled(store, texts(10));
-    expect(lines).toEqual([expect.stringMatching(/^the batch job job-1 cannot be stored.*cannot be used/)]);
-    expect(requests.usage).toHaveLength(1);
-  });
-
-  test("that cannot be stored are counted, also if the file can be used again when they end", async () => {
-    const { stateDir, lines, requests, run } = await batchBench(texts(10));
-    writeFileSync(path.join(stateDir, "embeddings"), "in the way");
-    lines.push = () => (rmSync(path.join(stateDir, "embeddings")), 1);
-    expect(await run({}, { pollIntervalMs: 61_000 })).toBeUndefined();
-    expect(requests.usage).toHaveLength(1);
-  });
+  test.each([2000, 61_000])(
+    "that cannot be stored are finished and counted (%i ms, then the file is free)",
+    async (ms) => {
+      const { stateDir, store, lines, requests, run } = await batchBench(texts(10));
+      const notices: string[] = [];
+      writeFileSync(path.join(stateDir, "embeddings"), "in the way");
+      lines.push = (line) => (rmSync(path.join(stateDir, "embeddings")), notices.push(line));
+      expect(await run({}, { pollIntervalMs: ms })).toBeUndefined();
+      expectFilled(store, texts(10));
+      expect(notices).toEqual([expect.stringMatching(/^the batch job job-1 cannot be stored.*cannot be used/)]);
+      expect(requests.usage).toHaveLength(1);
+    },
+  );
 });
 
 const minute = 60_000;
@@ -175,8 +178,8 @@ interface Row {
   submits: number;
   /** How many texts are sent in direct calls. */
   direct: number;
-  /** The user is told once that direct calls make the vectors. */
-  told?: boolean;
+  /** One notice: direct calls make the vectors. */
+  isReported?: boolean;
 }
 
 test.each<Row>([
@@ -206,7 +209,7 @@ test.each<Row>([
     settings: { concurrency: 1 },
     submits: 2,
     direct: 120,
-    told: true,
+    isReported: true,
   })),
   { name: "a job that fails once is tried again", scripts: [failed, { polls: 1 }], submits: 2, direct: 0 },
   { name: "a job is submitted again after a failure", scripts: [busy, { polls: 1 }], submits: 2, direct: 0 },
@@ -217,7 +220,7 @@ test.each<Row>([
     settings: { concurrency: 4 },
     submits: 4,
     direct: 400,
-    told: true,
+    isReported: true,
   },
   {
     name: "a job with every text refused leaves it to direct calls to find out why",
@@ -230,22 +233,22 @@ test.each<Row>([
     scripts: [unknown, unknown, unknown],
     submits: 2,
     direct: 100,
-    told: true,
+    isReported: true,
   },
   ...(["auth", "quota"] as const).map((kind) => ({
     name: `a submission that is refused with ${kind} leaves the judgement to a direct call`,
     scripts: [new ProviderError(kind, "missing scope: files.write")],
     submits: 1,
     direct: 100,
-    told: true,
+    isReported: true,
   })),
-])("$name", async ({ count = 100, scripts, settings, submits, direct, told = false }) => {
+])("$name", async ({ count = 100, scripts, settings, submits, direct, isReported = false }) => {
   const { store, batches, requests, run, calls, lines, stored } = await batchBench(texts(count));
   batches.scripts = [...scripts];
   expect(await run({}, settings)).toBeUndefined();
   expect([calls("submit").length, requests.sent.flat().length]).toEqual([submits, direct]);
   const line = /^batch jobs of scripted fail, so direct calls make the vectors: ./u;
-  expect(lines).toEqual(told ? [expect.stringMatching(line)] : []);
+  expect(lines).toEqual(isReported ? [expect.stringMatching(line)] : []);
   expect([stored(), store.refused.size, requests.failures]).toEqual([[], 0, []]);
   expectFilled(store, texts(count));
 });
@@ -257,13 +260,6 @@ test("a text that a job refuses is quarantined, with the reason", async () => {
   expect(await run()).toBeUndefined();
   expect([...store.refused]).toEqual([[hashOf(texts(8)[7] ?? ""), "cannot be read"]]);
   expect([store.vectors.size, requests.sent]).toEqual([99, []]);
-});
-
-test("a job is counted by the share of its texts that is there, where it reports no tokens", async () => {
-  const { batches, requests, run } = await batchBench(texts(100, 40));
-  batches.scripts = [{ result: (text, index) => (index < 25 ? vectorOf(text) : undefined) }];
-  await run();
-  expect(requests.usage).toEqual([{ reason: "test", requests: 1, tokens: 250 }]);
 });
 
 describe("jobs that fail", () => {
@@ -280,7 +276,7 @@ describe("jobs that fail", () => {
     expectFilled(store, texts(150));
   });
 
-  test("in one run after the other are counted too, where nobody waits", async () => {
+  test("in successive runs without `wait` are counted", async () => {
     const { store, batches, requests, run, lines } = await batchBench(texts(100));
     batches.scripts = [failed, failed];
     for (const _ of [1, 2]) expect(await run({}, { wait: false })).toMatchObject({ chunks: 100 });
@@ -292,7 +288,7 @@ describe("jobs that fail", () => {
     expectFilled(store, texts(100));
   });
 
-  test("leave jobs that are still running alone when direct calls begin", async () => {
+  test("leave the texts of running jobs out of direct calls", async () => {
     const { store, batches, requests, run } = await batchBench(texts(300));
     batches.scripts = [failed, { polls: 50 }, failed];
     expect(await run({}, { wait: false })).toMatchObject({ chunks: 300 });
@@ -306,20 +302,20 @@ describe("jobs that fail", () => {
   });
 });
 
-describe("a batch interface that cannot be asked", () => {
-  test("for a moment is asked again, not before the time that it names", async () => {
+describe("a batch interface that fails", () => {
+  test("temporarily is retried, not before its Retry-After", async () => {
     const { store, batches, run, calls, lines } = await batchBench(texts(10));
     const rate = new ProviderError("rate", "slow down", { retryAfterMs: 9000 });
     batches.scripts = [{ stateErrors: [rate, busy], collectErrors: [busy] }];
     const started = Date.now();
     expect(await run()).toBeUndefined();
-    // Asked after 2 seconds, which were too few: so from 11 on, at 12, 14 and 16.
+    // Polled after 2 seconds, then not before 11: at 12, 14 and 16.
     expect([Date.now() - started, calls("state").length, calls("collect").length]).toEqual([16_000, 4, 2]);
     expectFilled(store, texts(10));
     expect(lines).toEqual([]);
   });
 
-  test("about one job leaves that job to a later run, and goes on with the others", async () => {
+  test("for one job leaves that job to a later run, and the others continue", async () => {
     const { store, batches, requests, run, stored } = await batchBench(texts(200));
     const forbidden = new ProviderError("auth", "scripted answered 403");
     batches.scripts = [{ stateErrors: [forbidden] }, { polls: 1 }];
@@ -332,7 +328,7 @@ describe("a batch interface that cannot be asked", () => {
 });
 
 describe("submitting", () => {
-  test("too often ends the run, and every process knows of it", async () => {
+  test("that is rate-limited ends the run, for every process", async () => {
     const { batches, requests, run, calls, lines } = await batchBench(texts(10));
     const rate = new ProviderError("rate", "slow down", { retryAfterMs: 60_000 });
     batches.scripts = [rate];
@@ -341,7 +337,7 @@ describe("submitting", () => {
     expect([calls("submit").length, requests.sent, lines]).toEqual([1, [], []]);
   });
 
-  test("is not done where the provider is to be left alone", async () => {
+  test("does not happen while the circuit is open", async () => {
     const { batches, requests, run } = await batchBench(texts(10));
     requests.open = { ...tables.noQuota, kind: "quota" };
     expect(await run()).toMatchObject({
@@ -352,7 +348,7 @@ describe("submitting", () => {
     expect([batches.calls, requests.sent]).toEqual([[], []]);
   });
 
-  test("keeps the budget, with what running jobs will cost", async () => {
+  test("keeps within the budget, running jobs included", async () => {
     const { store, batches, requests, run } = await batchBench(texts(300, 40));
     const spent = (): number => requests.usage.reduce((sum, { tokens }) => sum + tokens, 0);
     const outcome = await run({ budget: budgetOf(() => 1505 - spent()) });

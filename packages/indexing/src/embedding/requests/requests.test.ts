@@ -14,8 +14,8 @@ import {
   stopClock,
 } from "./test/scripted-provider.ts";
 import tables from "./test/vectors.json" with { type: "json" };
-import { readUsage } from "./read-usage.ts";
-import { Budget } from "./usage.ts";
+import { SharedState } from "./shared-state.ts";
+import { readUsage, Usage } from "./usage.ts";
 
 const minute = 60_000;
 
@@ -290,7 +290,7 @@ test("traces each request and each call, with the kind of a failure and no text"
   const refused = deskIn({ steps: [failures.auth] });
   await refused.embed(call);
   await refused.embed({ ...call, asked: false });
-  await deskIn().embed({ ...call, budget: new Budget(refused.usage, 1) });
+  await deskIn().embed({ ...call, budget: new Usage(new SharedState(folder()), "main", 1) });
   const hanging = deskIn({ always: "hang" });
   const controller = new AbortController();
   const aborted = hanging.embed({ ...call, signal: controller.signal });

@@ -4,14 +4,14 @@ import { estimateTokens } from "../../text/token-weight.ts";
 import type { Call, Circuit, Pass } from "./circuit.ts";
 import { QueryVectors } from "./query-vectors.ts";
 import { unitVector, unitVectors } from "./unit-vector.ts";
-import type { Budget, Usage } from "./usage.ts";
+import type { Usage } from "./usage.ts";
 
 /** No provider has a reason to refuse it. */
 export const plainText = "memory";
 
 export interface EmbedOptions extends Pick<Call, "signal" | "asked" | "onRetry"> {
   reason: string;
-  budget?: Pick<Budget, "reserve" | "left" | "reason"> | undefined;
+  budget?: Pick<Usage, "reserve" | "left" | "reason"> | undefined;
   attempts?: number | undefined;
 }
 

@@ -5,8 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { startChild } from "../../../test/support/child.ts";
 import { SharedState } from "./shared-state.ts";
 import { startClock, stopClock } from "./test/scripted-provider.ts";
-import { readUsage } from "./read-usage.ts";
-import { Budget, OverBudget, Usage } from "./usage.ts";
+import { OverBudget, readUsage, Usage } from "./usage.ts";
 
 const search = { reason: "search", provider: "p", model: "m", requests: 1 };
 const request = { ...search, reason: "cli", requests: 0 };
@@ -17,8 +16,8 @@ function usageIn(stateDir: string, agentId = "main"): Usage {
   return new Usage(new SharedState(stateDir), agentId);
 }
 
-function budgetIn(stateDir: string, tokensPerDay: number, agentId = "main"): Budget {
-  return new Budget(usageIn(stateDir, agentId), tokensPerDay);
+function budgetIn(stateDir: string, tokensPerDay: number, agentId = "main"): Usage {
+  return new Usage(new SharedState(stateDir), agentId, tokensPerDay);
 }
 
 function fileIn(stateDir: string): string {
@@ -128,11 +127,7 @@ describe("the budget of a day", () => {
 
 describe("a count that cannot be kept", () => {
   test.each<[string, (stateDir: string) => void, RegExp]>([
-    [
-      "as a file stands in place of its folder",
-      (dir) => writeFileSync(`${dir}/embeddings`, ""),
-      /cannot be used: (?:ENOTDIR|EEXIST)/,
-    ],
+    ["as its folder is a file", (dir) => writeFileSync(`${dir}/embeddings`, ""), /cannot be used: (?:ENOTDIR|EEXIST)/],
     [
       "as the file cannot be written",
       (dir) => (writeFiles(dir, { "embeddings/a": "" }), symlinkSync("/dev/full", fileIn(dir))),
@@ -158,14 +153,13 @@ describe("a count that cannot be kept", () => {
   ])("%s, grants nothing and counts for this process", (_, spoil, why) => {
     const stateDir = tempFolder();
     spoil(stateDir);
-    const usage = usageIn(stateDir);
-    const budget = new Budget(usage, 1000);
+    const budget = budgetIn(stateDir, 1000);
     expect(() => budget.reserve({ ...request, tokens: 1 })).toThrow(OverBudget);
     expect(budget.left()).toBe(0);
     expect(budget.reason()).toMatch(/^memorySearch\.budget\.tokensPerDay cannot be enforced, so nothing is sent/);
     expect(budget.reason()).toMatch(why);
-    usage.add({ ...search, tokens: 30 });
-    expect(usage.tokensToday()).toBeGreaterThanOrEqual(30);
+    budget.add({ ...search, tokens: 30 });
+    expect(budget.tokensToday()).toBeGreaterThanOrEqual(30);
   });
 
   test("is counted again as soon as the damaged file is deleted", () => {
@@ -192,7 +186,7 @@ describe("a count that cannot be kept", () => {
     const stateDir = tempFolder();
     stopClock("2026-03-05T12:00:00");
     const state = new SharedState(stateDir);
-    const budget = new Budget(new Usage(state, "main"), 1000);
+    const budget = new Usage(state, "main", 1000);
     budget.reserve({ ...request, tokens: 400 });
     const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
     expect(

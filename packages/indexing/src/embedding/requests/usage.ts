@@ -1,37 +1,57 @@
 import type { Sql } from "../../ledger/sql.ts";
-import { dayOf, keptDays, type UsageEntry } from "./read-usage.ts";
+import { isoDate, localDay } from "../../text/times/calendar.ts";
 import type { SharedState } from "./shared-state.ts";
+
+/** What was spent on one day for one agent, reason, provider and model. */
+export interface UsageEntry {
+  /** Local calendar day, `YYYY-MM-DD`. */
+  day: string;
+  agentId: string;
+  /** What the vectors were for: `search`, `watch`, `cli`. */
+  reason: string;
+  provider: string;
+  model: string;
+  requests: number;
+  tokens: number;
+}
 
 type Spent = Omit<UsageEntry, "day" | "agentId">;
 
-/** Counts what one agent spends on vectors, over all processes. */
+const keptDays = 92;
+
+/** Usage of the last `days`, today included and 92 at most, the oldest first; nothing if it cannot be read. */
+export async function readUsage(
+  stateDir: string,
+  { agentId, days = keptDays }: { agentId?: string | undefined; days?: number | undefined } = {},
+): Promise<UsageEntry[]> {
+  const { SharedState: State } = await import("./shared-state.ts");
+  const state = new State(stateDir);
+  try {
+    const rows = "SELECT * FROM usage WHERE day >= ? AND agentId = coalesce(?, agentId) ORDER BY 1, 2, 3, 4, 5";
+    return state.read((sql) => sql.all<UsageEntry>(rows, dayOf(1 - days), agentId));
+  } finally {
+    state.close();
+  }
+}
+
+export class OverBudget extends Error {
+  readonly code = "OVER_BUDGET";
+}
+
+/** Counts what one agent spends on vectors, over all processes, and limits the tokens of a day. */
 export class Usage {
   readonly #state: SharedState;
   readonly #agentId: string;
+  readonly #tokensPerDay: number;
 
-  constructor(state: SharedState, agentId: string) {
+  constructor(state: SharedState, agentId: string, tokensPerDay: number = Number.POSITIVE_INFINITY) {
     this.#state = state;
     this.#agentId = agentId;
-  }
-
-  /** Why the tokens spent today are unknown. */
-  fault(): string | undefined {
-    return this.#state.fault();
+    this.#tokensPerDay = tokensPerDay;
   }
 
   add(spent: Spent, day?: string): void {
     this.#state.write((sql) => this.#add(sql, day ?? currentDay(sql), spent));
-  }
-
-  /** Reserves tokens and returns their day; undefined above `limit` or if they cannot be stored. */
-  reserve(spent: Spent, limit: number): string | undefined {
-    const stored = this.#state.store((sql) => {
-      const day = currentDay(sql);
-      if (this.#tokensOn(sql, day) + spent.tokens > limit) return undefined;
-      this.#add(sql, day, spent);
-      return day;
-    });
-    return stored?.result;
   }
 
   /** Spent or reserved since midnight, local time. */
@@ -39,9 +59,33 @@ export class Usage {
     return this.#state.read((sql) => this.#tokensOn(sql, currentDay(sql)));
   }
 
-  /** The same; undefined if the file cannot be used. */
-  storedToday(): number | undefined {
-    return this.#state.store((sql) => this.#tokensOn(sql, currentDay(sql)))?.result;
+  /** Tokens of today within the budget; 0 if the count cannot be stored. */
+  left(): number {
+    const spent = this.#state.store((sql) => this.#tokensOn(sql, currentDay(sql)));
+    return spent === undefined ? 0 : this.#tokensPerDay - spent.result;
+  }
+
+  /**
+   * Reserves tokens before a request is sent, so that no two processes spend the same. Returns the day for `add`. Throws
+   * `OverBudget` if fewer tokens are left, or if they cannot be stored.
+   */
+  reserve(spent: Spent): string {
+    const day = this.#state.store((sql) => {
+      const today = currentDay(sql);
+      if (this.#tokensOn(sql, today) + spent.tokens > this.#tokensPerDay) return undefined;
+      this.#add(sql, today, spent);
+      return today;
+    });
+    if (day?.result === undefined) throw new OverBudget(this.reason());
+    return day.result;
+  }
+
+  /** Why no more tokens are reserved. */
+  reason(): string {
+    const fault = this.#state.fault();
+    return fault === undefined
+      ? "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding continues tomorrow, keyword search continues now"
+      : `memorySearch.budget.tokensPerDay cannot be enforced, so nothing is sent for embedding: ${fault}`;
   }
 
   #tokensOn(sql: Sql, day: string): number {
@@ -57,39 +101,8 @@ export class Usage {
   }
 }
 
-export class OverBudget extends Error {
-  readonly code = "OVER_BUDGET";
-}
-
-/** The tokens of a day, reserved before a request is sent, so that no two processes spend the same. */
-export class Budget {
-  readonly #usage: Usage;
-  readonly #tokensPerDay: number;
-
-  constructor(usage: Usage, tokensPerDay: number) {
-    this.#usage = usage;
-    this.#tokensPerDay = tokensPerDay;
-  }
-
-  /** 0 if the count is unknown. */
-  left(): number {
-    const spent = this.#usage.storedToday();
-    return spent === undefined ? 0 : this.#tokensPerDay - spent;
-  }
-
-  /** Returns the day for `Usage.add`. Throws `OverBudget` if fewer tokens are left. */
-  reserve(spent: Spent): string {
-    const day = this.#usage.reserve(spent, this.#tokensPerDay);
-    if (day === undefined) throw new OverBudget(this.reason());
-    return day;
-  }
-
-  reason(): string {
-    const fault = this.#usage.fault();
-    return fault === undefined
-      ? "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding continues tomorrow, keyword search continues now"
-      : `memorySearch.budget.tokensPerDay cannot be enforced, so nothing is sent for embedding: ${fault}`;
-  }
+function dayOf(offset: number): string {
+  return isoDate(localDay(new Date()) + offset);
 }
 
 /** If the clock was set back by a day, the later day continues: its budget is not granted twice. */

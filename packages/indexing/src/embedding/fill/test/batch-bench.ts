@@ -13,7 +13,7 @@ export interface BatchBench {
   requests: ScriptedRequests;
   stateDir: string;
   shared: SharedState;
-  /** What the user was told. */
+  /** Notices for the user. */
   lines: string[];
   run(
     change?: Partial<FillOptions>,
@@ -26,7 +26,7 @@ export interface BatchBench {
   stored(): string[];
 }
 
-/** What a test of batch jobs needs. Its clock stands still, and goes on while a run waits. */
+/** The clock moves only while a run waits. */
 export async function batchBench(
   given: readonly string[],
   limits: { maxItems?: number; maxBytes?: number } = {},
@@ -79,7 +79,7 @@ interface JobScript {
   collectErrors?: readonly Error[];
   /** What came of a text; its vector if left out. */
   result?: (text: string, index: number) => JobResult;
-  /** Texts that a running job says it has done. */
+  /** Completed texts that a running job reports. */
   completed?: number;
 }
 
@@ -90,13 +90,13 @@ export interface ScriptedBatches extends EmbeddingBatches {
   readonly calls: string[];
   readonly mostRunning: number;
   /**
-   * How the next jobs go, in their order; an error is a submit that fails. Those after them finish at the second look.
+   * How the next jobs go, in their order; an error is a submit that fails. Later ones finish at the second poll.
    */
   scripts: (JobScript | Error)[];
   /** How the jobs of this name go from now on. */
   set(job: string, script: JobScript): void;
   beforeDiscard: ((job: string) => void | Promise<void>) | undefined;
-  /** Tokens that collecting says were spent; nothing is said if undefined. */
+  /** Tokens that `collect` reports; none if undefined. */
   says: number | undefined;
 }
 

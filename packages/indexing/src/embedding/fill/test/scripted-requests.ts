@@ -75,7 +75,7 @@ export function scriptedRequests(
   return requests;
 }
 
-/** A vector of length 4 that tells the text. */
+/** A vector of length 4 for each text. */
 export function vectorOf(text: string): Float32Array {
   const bytes = createHash("sha256").update(text).digest();
   const values = [0, 4, 8, 12].map((at) => bytes.readInt32LE(at) / 2 ** 31);
