@@ -1,4 +1,4 @@
-import { EmbeddingError, httpEmbeddingError, MemoryError, messageOf, withDeadline } from "@memslot/core";
+import { ProviderError, httpEmbeddingError, MemoryError, messageOf, withDeadline } from "@memslot/core";
 import { networkFailure, request } from "@memslot/core/providers";
 
 export interface SourceRequest {
@@ -32,7 +32,7 @@ const maxRedirects = 5;
 
 /**
  * Requests a file or the rest of it; undefined if nothing follows `from`. The token goes to the first origin only,
- * never from https to http. Throws an `EmbeddingError`: `auth` or `transient`.
+ * never from https to http. Throws an `ProviderError`: `auth` or `transient`.
  */
 export async function openSource(wanted: SourceRequest): Promise<Source | undefined> {
   const origin = new URL(wanted.url).origin;
@@ -50,10 +50,10 @@ export async function openSource(wanted: SourceRequest): Promise<Source | undefi
     if (response.status >= 400 || location === null) throw refusal(response, url, wanted);
     const next = URL.parse(location, url.href);
     if (next === null || !/^https?:$/.test(next.protocol) || (url.protocol === "https:" && next.protocol === "http:"))
-      throw new EmbeddingError("auth", `local: ${url.host} redirects to an address that is not safe`);
+      throw new ProviderError("auth", `local: ${url.host} redirects to an address that is not safe`);
     url = next;
   }
-  throw new EmbeddingError("auth", `local: ${url.host} redirects too often and never to ${wanted.fileName}`);
+  throw new ProviderError("auth", `local: ${url.host} redirects too often and never to ${wanted.fileName}`);
 }
 
 async function ask(url: URL, token: string | undefined, wanted: SourceRequest): Promise<Response> {
@@ -68,14 +68,14 @@ async function ask(url: URL, token: string | undefined, wanted: SourceRequest): 
     return await withDeadline(limits, (inner) => request(url, { headers, signal: inner }));
   } catch (error) {
     if (signal.aborted) throw error;
-    if (MemoryError.is(error)) throw new EmbeddingError("transient", `local: ${messageOf(error)}`, { cause: error });
-    if (EmbeddingError.is(error)) throw error;
-    throw new EmbeddingError("transient", `local: ${networkFailure(error, { url }).message}`, { cause: error });
+    if (MemoryError.is(error)) throw new ProviderError("transient", `local: ${messageOf(error)}`, { cause: error });
+    if (ProviderError.is(error)) throw error;
+    throw new ProviderError("transient", `local: ${networkFailure(error, { url }).message}`, { cause: error });
   }
 }
 
 function sourceOf(response: Response, url: URL, stated: Pick<Source, "size" | "sha256">): Source {
-  if (response.body === null) throw new EmbeddingError("transient", `local: ${url.host} sent nothing`);
+  if (response.body === null) throw new ProviderError("transient", `local: ${url.host} sent nothing`);
   const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get("content-range") ?? "");
   const isRest = response.status === 206 && range !== null;
   const length = isRest ? Number(range[2]) : Number(response.headers.get("content-length") ?? Number.NaN);
@@ -99,15 +99,12 @@ function linkedSha256({ headers }: Response): string | undefined {
   return /^"?([0-9a-f]{64})"?$/i.exec(headers.get("x-linked-etag") ?? "")?.[1]?.toLowerCase();
 }
 
-function refusal({ status, statusText, headers }: Response, url: URL, { fileName }: SourceRequest): EmbeddingError {
+function refusal({ status, statusText, headers }: Response, url: URL, { fileName }: SourceRequest): ProviderError {
   if (status === 404)
-    return new EmbeddingError("auth", `local: ${url.host} has no ${fileName} at ${url.pathname} (404)`);
+    return new ProviderError("auth", `local: ${url.host} has no ${fileName} at ${url.pathname} (404)`);
   if (status === 401 || status === 403) {
     const what = `local: ${url.host} refuses ${url.pathname} (${status})`;
-    return new EmbeddingError(
-      "auth",
-      `${what}: there is no such model, or HF_TOKEN has to be a token that may read it`,
-    );
+    return new ProviderError("auth", `${what}: there is no such model, or HF_TOKEN has to be a token that may read it`);
   }
   return httpEmbeddingError({ provider: `local: ${url.host}`, status, message: statusText, headers });
 }

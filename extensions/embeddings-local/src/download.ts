@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, rm, stat, statfs, writeFile } from "node:fs/pr
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmbeddingError, MemoryError, messageOf, type SyncProgress, withDeadline } from "@memslot/core";
+import { ProviderError, MemoryError, messageOf, type SyncProgress, withDeadline } from "@memslot/core";
 import { acquireLock, codeOf, type ProcessLock } from "@memslot/core/files";
 import { networkFailure } from "@memslot/core/providers";
 import { openSource, type Source } from "./download-source.ts";
@@ -48,7 +48,7 @@ type PartNotes = Partial<Pick<Source, "size" | "sha256" | "validator">> & { url:
 
 /**
  * Downloads a model file once for all processes, resuming a partial one, and verifies size, checksum and head. Throws
- * an `EmbeddingError`: `transient` for network faults, `auth` if an immediate retry is pointless.
+ * an `ProviderError`: `transient` for network faults, `auth` if an immediate retry is pointless.
  */
 export async function download(request: DownloadRequest): Promise<void> {
   const limits = { ...defaultLimits, ...request.limits };
@@ -60,9 +60,9 @@ export async function download(request: DownloadRequest): Promise<void> {
     await complete(task, lock).finally(() => lock?.release());
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (EmbeddingError.is(error)) throw error;
+    if (ProviderError.is(error)) throw error;
     const text = `local: ${fileName} cannot be written to ${dirname(path)}: ${messageOf(error)}`;
-    throw new EmbeddingError("auth", text, { cause: error });
+    throw new ProviderError("auth", text, { cause: error });
   }
 }
 
@@ -164,7 +164,7 @@ async function transfer(task: Download): Promise<void> {
       : networkFailure(error, { url }).message;
     const what = `local: downloading ${fileName} from ${host} stopped (${why})`;
     const kept = `${megabytes(received)} MB are kept, and the next attempt resumes the download`;
-    throw new EmbeddingError("transient", `${what}; ${kept}`, { cause: error });
+    throw new ProviderError("transient", `${what}; ${kept}`, { cause: error });
   }
 }
 
@@ -184,7 +184,7 @@ async function resume(task: Download): Promise<Source> {
   }
   const source = await openSource({ ...ask, from: 0, validator: undefined });
   if (source?.from !== 0)
-    throw new EmbeddingError("transient", `local: ${new URL(url).host} did not send the beginning of ${fileName}`);
+    throw new ProviderError("transient", `local: ${new URL(url).host} did not send the beginning of ${fileName}`);
   return source;
 }
 
@@ -193,13 +193,13 @@ async function verify({ part, url, fileName, signal }: Download): Promise<void> 
   const size = await sizeOf(part);
   if (notes?.size !== undefined && size < notes.size) {
     const text = `local: only ${size} of ${notes.size} bytes of ${fileName} came; the next attempt resumes the download`;
-    throw new EmbeddingError("transient", text);
+    throw new ProviderError("transient", text);
   }
   const fault = await faultOf(part, size, notes, signal);
   if (fault === undefined) return;
   for (const path of [part, `${part}.json`]) await rm(path, { force: true });
   const text = `local: the file from ${new URL(url).host} is not ${fileName}: ${fault}. It was deleted; try again later`;
-  throw new EmbeddingError("auth", text);
+  throw new ProviderError("auth", text);
 }
 
 async function faultOf(
@@ -225,13 +225,13 @@ function megabytes(bytes: number): number {
   return Math.floor(bytes / megabyte);
 }
 
-function tooLong({ fileName, limits }: Download, { host, size }: Source): EmbeddingError {
+function tooLong({ fileName, limits }: Download, { host, size }: Source): ProviderError {
   const limit = size === undefined ? `${megabytes(limits.unknownSizeBytes)} MB` : `its ${size} bytes`;
-  return new EmbeddingError("auth", `local: ${host} sends more of ${fileName} than ${limit}; the rest was not read`);
+  return new ProviderError("auth", `local: ${host} sends more of ${fileName} than ${limit}; the rest was not read`);
 }
 
-function fullDisk({ path, fileName }: Download, missing: number, cause?: unknown): EmbeddingError {
+function fullDisk({ path, fileName }: Download, missing: number, cause?: unknown): ProviderError {
   const what = `local: the disk of ${dirname(path)} is full: ${fileName} needs ${Math.ceil(missing / megabyte)} MB more`;
   const action = "free disk space, or set agents.defaults.memorySearch.local.modelCacheDir to another folder";
-  return new EmbeddingError("auth", `${what}; ${action}`, { cause });
+  return new ProviderError("auth", `${what}; ${action}`, { cause });
 }

@@ -3,7 +3,7 @@ import {
   type EmbeddingCallOptions,
   type EmbeddingPluginContext,
   type EmbeddingProvider,
-  EmbeddingError,
+  ProviderError,
 } from "@memslot/core";
 import { modelPrefixes } from "@memslot/core/providers";
 import { type LocalModel, missingModel } from "./model-file.ts";
@@ -55,7 +55,7 @@ export function createLocalProvider(
     prepare: (caller) => runner.prepare(caller),
     embedQuery: async (text, call) => {
       const [vector] = await embed([`${prefixes?.query ?? ""}${text}`], true, call);
-      if (vector === undefined) throw new EmbeddingError("transient", "local: no vector came for the query");
+      if (vector === undefined) throw new ProviderError("transient", "local: no vector came for the query");
       return vector;
     },
     embedBatch: (texts, call) => {

@@ -121,9 +121,9 @@ export function noVectors(client: HttpClient, path: string, body: unknown): Prov
   if (status >= 400 && status < 600) return client.failure({ status, body }, path);
   const isList = Array.isArray(data);
   const { message } = client.failure({ status: 200, body }, path);
-  const stated = error === undefined ? undefined : message.replace(/^.*? answered 200:? ?/, "").slice(0, 200);
-  const isUrl = stated === undefined ? !isList : /endpoint|method|path|route|url/i.test(stated);
-  const what = stated === undefined ? (body === undefined ? "nothing" : "something else") : `this: ${stated}`;
+  const reported = error === undefined ? undefined : message.replace(/^.*? answered 200:? ?/, "").slice(0, 200);
+  const isUrl = reported === undefined ? !isList : /endpoint|method|path|route|url/i.test(reported);
+  const what = reported === undefined ? (body === undefined ? "nothing" : "something else") : `this: ${reported}`;
   const pooling = "a server with a list of vectors for a text does not pool: --pooling mean";
   const advice = isUrl ? client.api.urlAdvice : isList ? pooling : "its log may say more";
   return client.unusable(path, `with ${what} in place of vectors; ${advice}`);

@@ -151,79 +151,33 @@ describe("an answer", () => {
   });
 });
 
-describe("what is known of a model", () => {
-  const openAi = { env: { OPENAI_API_KEY: "sk-1" } };
-  const at = (baseUrl: string, model: string): ContextSetup => ({ memorySearch: { model, remote: { baseUrl } } });
-  const local = "http://127.0.0.1:11434/v1";
-  const far = "https://openrouter.ai/api/v1";
-
-  test("OpenAI's limits and dimensions", async () => {
-    expect(await open(openAi)).toMatchObject({
-      id: "openai",
-      model: "text-embedding-3-small",
-      dimensions: 1536,
-      maxInputTokens: 8191,
-      maxBatchItems: 512,
-      maxBatchTokens: 200_000,
-      cacheKey: undefined,
-    });
-    const large = await open({ ...openAi, memorySearch: { model: "text-embedding-3-large" } });
-    expect(large.dimensions).toBe(3072);
-    const shorter = { model: "text-embedding-3-large", outputDimensionality: 256 };
-    expect((await open({ ...openAi, memorySearch: shorter })).dimensions).toBe(256);
-  });
-
-  test.each(cases.prices)("OpenAI's price of %s", async (model, usdPerMillionTokens, batchUsdPerMillionTokens) => {
-    const { price } = await open({ ...openAi, memorySearch: { model } });
-    expect(price).toMatchObject({ usdPerMillionTokens, batchUsdPerMillionTokens });
-    expect(price?.asOf).toMatch(/^20\d\d-\d\d-\d\d$/);
-    expect(price?.source).toMatch(/^https:\/\/developers\.openai\.com\//);
-  });
-
-  test("another host has neither price nor dimensions, and an unknown model no price", async () => {
-    const far3 = await open(at(far, "text-embedding-3-small"));
-    expect([far3.price, far3.dimensions]).toEqual([undefined, undefined]);
-    const unknown = await open({ ...openAi, memorySearch: { model: "text-embedding-9" }, model: "nomic-embed-text" });
-    // The host's model replaces the configured one. A model of OpenAI gets no prefix.
-    expect(unknown).toMatchObject({ model: "nomic-embed-text", price: undefined, cacheKey: undefined });
-  });
-
-  test.each([
-    [local, "nomic-embed-text", 2042],
-    [local, "mxbai-embed-large:latest", 512],
-    [local, "bge-m3", 8192],
-    [local, "embeddinggemma:300m", 2041],
-    [far, "intfloat/multilingual-e5-large", 509],
-    [far, "openai/text-embedding-3-small", 8191],
-    [local, "snowflake-arctic-embed2", 8192],
-    [local, "snowflake-arctic-embed:335m", 512],
-    [far, "a-model-of-tomorrow", undefined],
-  ])("at %s a text of %s may have %s tokens, the prefix counted", async (baseUrl, model, tokens) => {
-    const provider = await open(at(baseUrl, model));
-    expect(provider.maxInputTokens).toBe(tokens);
-    expect(provider).toMatchObject({ dimensions: undefined, maxBatchItems: 128, maxBatchTokens: 64_000 });
-  });
-
-  test.each(cases.cacheKeys as [string, string, Record<string, unknown>, string | null][])(
-    "the cache key depends on how notes are embedded: %s",
-    async (_, model, memorySearch, key) => {
-      const setup = (baseUrl: string, apiKey: string): ContextSetup => ({
-        memorySearch: { ...memorySearch, model, remote: { baseUrl, apiKey } },
-      });
-      expect((await open(setup(local, "sk-1"))).cacheKey).toBe(key ?? undefined);
-      expect((await open(setup(far, "sk-2"))).cacheKey).toBe(key ?? undefined);
-    },
-  );
-
-  test("batches are there for OpenAI, and elsewhere where they are switched on", async () => {
-    expect((await open(openAi)).batches).toBeDefined();
-    expect((await open(at(far, "m"))).batches).toBeUndefined();
-    const remote = { baseUrl: far, batch: { enabled: true } };
-    expect((await open({ memorySearch: { remote } })).batches).toBeDefined();
-  });
+test.each(cases.models as [string, ContextSetup, Record<string, unknown>][])("%s", async (_, setup, facts) => {
+  const expected = Object.entries(facts).map(([name, value]) => [name, value ?? undefined]);
+  expect(await open(setup)).toMatchObject(Object.fromEntries(expected));
 });
 
-describe.each(["some-model", "nomic-embed-text"])("against an API that speaks OpenAI's language, model %s", (model) => {
+test("a price has date and source; batches are for OpenAI, and for other servers if enabled", async () => {
+  const { price, batches } = await open({ env: { OPENAI_API_KEY: "sk-1" } });
+  expect(price).toMatchObject({
+    asOf: expect.stringMatching(/^20\d\d-\d\d-\d\d$/),
+    source: expect.stringMatching(/^https:\/\/developers\.openai\.com\//),
+  });
+  const remote = { baseUrl: "https://openrouter.ai/api/v1", batch: { enabled: true } };
+  const other = await open({ memorySearch: { remote } });
+  expect([batches !== undefined, other.batches !== undefined]).toEqual([true, true]);
+});
+
+test.each(cases.cacheKeys as [string, string, Record<string, unknown>, string | null][])(
+  "the cache key depends on how notes are embedded: %s",
+  async (_, model, memorySearch, key) => {
+    for (const baseUrl of ["http://127.0.0.1:11434/v1", "https://openrouter.ai/api/v1"]) {
+      const setup = { memorySearch: { ...memorySearch, model, remote: { baseUrl, apiKey: baseUrl } } };
+      expect((await open(setup)).cacheKey).toBe(key ?? undefined);
+    }
+  },
+);
+
+describe.each(["some-model", "nomic-embed-text"])("the fake API with the model %s", (model) => {
   let api: EmbeddingApi;
   beforeAll(async () => {
     api = await startEmbeddingApi({ apiKey: "sk-right" });
