@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { withDeadline } from "@memslot/core";
 import { childEnvironment } from "@memslot/core/providers";
 
 export interface LoadRequest {
@@ -131,20 +132,15 @@ export class ModelProcess {
     if (texts.length === 0) return { vectors: [], tokens: 0 };
     const id = ++this.#lastId;
     const { promise, resolve, reject } = Promise.withResolvers<EmbeddedTexts>();
-    const onAbort = (): void => {
-      this.#pending.delete(id);
-      this.#send({ type: "cancel", id });
-      this.#watch();
-      reject(signal?.reason);
-    };
     this.#pending.set(id, { vectors: [], tokens: 0, missing: texts.length, resolve, reject });
-    signal?.addEventListener("abort", onAbort, { once: true });
     this.#send({ type: "embed", id, texts, urgent, query });
     this.#watch();
     try {
-      return await promise;
+      return await withDeadline({ what: "the model", signals: [signal] }, () => promise);
     } finally {
-      signal?.removeEventListener("abort", onAbort);
+      // Still pending: the call was aborted.
+      if (this.#pending.delete(id)) this.#send({ type: "cancel", id });
+      this.#watch();
     }
   }
 

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { MemoryError, ProviderError, type SyncProgress, messageOf } from "@memslot/core";
+import { MemoryError, ProviderError, type SyncProgress, messageOf, withDeadline } from "@memslot/core";
 import { download, type DownloadLimits } from "./download.ts";
 import { readGguf } from "./gguf-file.ts";
 import { isFile, type ModelAddress } from "./model-file.ts";
@@ -112,7 +112,8 @@ export class ModelRunner {
     run.callers.add(caller);
     if (run.latest !== undefined) caller.progress?.(run.latest);
     try {
-      await untilAborted(run.done, caller.signal);
+      const what = `loading ${this.#setup.address.fileName}`;
+      await withDeadline({ what, signals: [caller.signal] }, () => run.done);
     } finally {
       run.callers.delete(caller);
       if (run.callers.size === 0) {
@@ -222,7 +223,8 @@ export class ModelRunner {
   }
 
   async #embedOnce(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
-    const { process } = await untilAborted(this.#ready(), options.signal);
+    const limits = { what: "the model", signals: [options.signal] };
+    const { process } = await withDeadline(limits, () => this.#ready());
     return process.embed(texts, options);
   }
 
@@ -242,18 +244,5 @@ export class ModelRunner {
       if (this.#callCount === 0 && !this.#closing.signal.aborted)
         this.#idle = setTimeout(() => void rest(), this.#times.idleMs).unref();
     }
-  }
-}
-
-async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return promise;
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

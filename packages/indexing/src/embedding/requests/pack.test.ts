@@ -1,5 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { countFitting, countRequests, embeddingText, packText, requestLimits, shortenText } from "./pack.ts";
+import {
+  countFitting,
+  countRequests,
+  embeddingText,
+  packText,
+  type RequestLimits,
+  requestLimits,
+  shortenText,
+  type TextWeight,
+} from "./pack.ts";
 import { estimateTokens } from "../../text/token-weight.ts";
 import { unitVector } from "./unit-vector.ts";
 import tables from "./test/vectors.json" with { type: "json" };
@@ -47,7 +56,7 @@ describe("the text of a chunk", () => {
 });
 
 describe("a request", () => {
-  const weight = (tokens: number, bytes = 1): { tokens: number; bytes: number } => ({ tokens, bytes });
+  const weight = (tokens: number, bytes = 1): TextWeight => ({ tokens, bytes });
   const many = Array.from({ length: 10 }, () => weight(10, 5));
   const uneven = [weight(1), weight(99, 99), weight(1)];
 
@@ -56,7 +65,7 @@ describe("a request", () => {
     expect(requestLimits({ maxBatchItems: 7, maxBatchTokens: 2000 })).toEqual({ items: 7, tokens: 1600 });
   });
 
-  test.each([
+  test.each<[TextWeight[], RequestLimits, start: number, count: number]>([
     [many, { items: 3, tokens: 1000 }, 0, 3],
     [many, { items: 100, tokens: 49 }, 0, 4],
     [many, { items: 100, tokens: 50 }, 0, 5],
@@ -65,7 +74,10 @@ describe("a request", () => {
     [many, { items: 100, tokens: 1000 }, 8, 2],
     [[], { items: 3, tokens: 10 }, 0, 0],
     // A text above the limits goes alone.
-    ...[0, 1, 2].map((start) => [uneven, { items: 10, tokens: 10, bytes: 10 }, start, 1] as const),
+    ...[0, 1, 2].map(
+      (start) =>
+        [uneven, { items: 10, tokens: 10, bytes: 10 }, start, 1] as [TextWeight[], RequestLimits, number, number],
+    ),
   ])("%# is filled up to items, tokens and bytes", (texts, limits, start, count) => {
     expect(countFitting(texts, limits, start)).toBe(count);
   });
