@@ -6,11 +6,11 @@ import { isFile, type ModelAddress } from "./model-file.ts";
 import {
   type EmbeddedTexts,
   type EmbedOptions,
-  type LoadedModel,
   ModelProcess,
   ProcessEnded,
   type ProcessLimits,
 } from "./model-process.ts";
+import type { LoadedModel } from "./protocol.ts";
 
 export interface LocalOptions {
   contexts: number;
