@@ -208,8 +208,7 @@ function languageTable(kind: "files" | "stemmers"): string {
 ${codes.map((code) => `import ${code} from "./${code}.json" with { type: "json" };\n`).join("")}
 type Code = ${codes.map((code) => `"${code}"`).join(" | ")};
 
-export const languages: Readonly<Record<Code, LanguageFile>> = {
-${codes.map((code) => `  ${code},\n`).join("")}};
+export const languages: Readonly<Record<Code, LanguageFile>> = { ${codes.join(", ")} };
 `;
   const lines = codes.flatMap((code) => {
     const stemmer = /"stemmer": "(\w+)"/u.exec(readFileSync(path.join(folder, `${code}.json`), "utf8"))?.[1];

@@ -10,9 +10,7 @@ export type {
 } from "./agents/agent.ts";
 export { agentOf, agents, momentOf } from "./agents/index.ts";
 export { holdsNotes, isMarkdown } from "./scan/folder-rules.ts";
-export { type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
-export { noteFile } from "./scan/workspace.ts";
-export { isUsualGap } from "./scan/workspace.ts";
+export { isUsualGap, noteFile, type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
 export { journalFileName, journalFolder, sessionsFolder } from "./sources/session-folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sources/strip-injected.ts";

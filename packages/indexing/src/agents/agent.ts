@@ -51,7 +51,7 @@ export interface AgentFile {
 export type HookMoment = "start" | "prompt" | "compact" | "turn-end" | "end";
 
 /** How an agent runs hooks. */
-export interface AgentHooks {
+interface AgentHooks {
   /** Its events by name. */
   readonly events: Readonly<Record<string, HookMoment>>;
   /** The moments at which the agent passes text to its model, with the JSON that it expects. */

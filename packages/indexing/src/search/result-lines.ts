@@ -129,7 +129,7 @@ export function findInFile({ snippet, startLine }: SnippetPlace, fileLines: read
 }
 
 /** Numbers without a gap between them that are no neighbours get one: what is shown is never read as following. */
-export function withGaps(lines: readonly NumberedLine[]): ShownLine[] {
+function withGaps(lines: readonly NumberedLine[]): ShownLine[] {
   return lines.flatMap((line, index): ShownLine[] => {
     const before = lines[index - 1]?.number;
     const follows = index === 0 || before === undefined || line.number === undefined || line.number <= before + 1;

@@ -18,12 +18,11 @@ import { matchStrength, ofNoDay, timeStrength } from "./confidence.ts";
 import { chooseNotes, passesScore, type ScoredPassage } from "./passages/choose-passages.ts";
 import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/score-fusion.ts";
-import { type Candidate, type Retrieved, rank, type Ranking, type RetrievedByVector } from "./rank.ts";
+import { type Candidate, type Retrieved, rank, type Ranking, type RetrievedByVector, scorePartsOf } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
 import type { AskedQuery } from "./query/query-filters.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { readTimes } from "../text/times/read-times.ts";
-import { scorePartsOf } from "./rank.ts";
 import type { LanguageMemory } from "./words/word-source.ts";
 
 /** Dropped candidates that are compared with their files at most. */

@@ -23,8 +23,7 @@ import type { Embedder } from "../embedding/embedder.ts";
 import { type AskedQuery, askedQuery, filtersRows } from "./query/query-filters.ts";
 import { withoutEach } from "./query/filtered-search.ts";
 import { fittingPart } from "./query/chunk-filter.ts";
-import { type Candidate, candidateOf } from "./rank.ts";
-import { scorePartsOf } from "./rank.ts";
+import { type Candidate, candidateOf, scorePartsOf } from "./rank.ts";
 import type { SearchInput, SearchTrace } from "./search-outcome.ts";
 import { ignoredFolders, isMarkdown } from "../scan/folder-rules.ts";
 

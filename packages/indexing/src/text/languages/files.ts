@@ -15,17 +15,4 @@ import zh from "./zh.json" with { type: "json" };
 
 type Code = "da" | "de" | "en" | "es" | "fr" | "it" | "nl" | "no" | "pt" | "ru" | "sv" | "zh";
 
-export const languages: Readonly<Record<Code, LanguageFile>> = {
-  da,
-  de,
-  en,
-  es,
-  fr,
-  it,
-  nl,
-  no,
-  pt,
-  ru,
-  sv,
-  zh,
-};
+export const languages: Readonly<Record<Code, LanguageFile>> = { da, de, en, es, fr, it, nl, no, pt, ru, sv, zh };
