@@ -124,7 +124,7 @@ test("memory index names the provider and each attempt, ends in time with what i
   given.api.fail({ times: forEver, behaviour: "hang" });
   const plain = await memslot(["memory", "index"]);
   expect(plain.stderr).toMatch(/^memslot: embedding with openai/m);
-  expect(plain.stderr).toContain("4 chunks not embedded yet: openai: the embedding provider openai gave no answer");
+  expect(plain.stderr).toContain("4 chunks not embedded yet: openai: the embedding provider openai did not answer");
   expect(plain.stderr).toContain("within 2 s");
   expect(plain.stderr).toContain("run memslot memory index again when the provider answers");
   expect(plain.exitCode).toBe(3);

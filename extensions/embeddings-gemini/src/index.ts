@@ -3,7 +3,6 @@ import {
   type EmbeddingFailure,
   type EmbeddingPlugin,
   type EmbeddingPluginContext,
-  type EmbeddingPrice,
   type EmbeddingProvider,
   MemoryError,
   type MemorySearchSettings,
@@ -117,18 +116,8 @@ function openProvider(context: EmbeddingPluginContext): EmbeddingProvider {
   };
 }
 
-interface GeminiModel {
-  name: string;
-  /** Length of a vector; undefined for an unknown model. */
-  dimensions: number | undefined;
-  maxInputTokens: number;
-  /** The model has no task types and reads the task in words before the text. */
-  readsPrefixes: boolean;
-  price: EmbeddingPrice | undefined;
-}
-
 /** Throws `CONFIG` for an invalid name, and for a vector length that the model does not offer. */
-function resolveModel(written: string | undefined, length: number | undefined): GeminiModel {
+function resolveModel(written: string | undefined, length: number | undefined) {
   const { defaultModel } = table;
   const name = (written?.trim() || defaultModel).replace(/^models\//, "").replace(/^(?:google|gemini)\//, "");
   if (!/^[\w-][\w.-]*$/.test(name) || name.includes(".."))
@@ -144,9 +133,11 @@ function resolveModel(written: string | undefined, length: number | undefined): 
     );
   return {
     name,
+    // Unknown for an unknown model.
     dimensions: length ?? (known && 3072),
     // Every embedding model of this API accepts 2048.
     maxInputTokens: known?.maxInputTokens ?? 2048,
+    // Without task types: the model reads the task in words before the text.
     readsPrefixes: known?.readsPrefixes === true,
     // Batch jobs cost half.
     price: known && { usdPerMillionTokens: known.usd, batchUsdPerMillionTokens: known.usd / 2, ...table.price },

@@ -31,7 +31,7 @@ test.each<[name: string, behaviour: HubBehaviour, kind: string, message: RegExp]
     ([status, kind, message]) =>
       [`answers ${status}`, { status }, kind, new RegExp(message)] as const satisfies unknown[],
   ),
-  ["does not answer", { isSilent: true }, "transient", /no answer within 0\.5 s/],
+  ["does not answer", { isSilent: true }, "transient", /did not answer within 0\.5 s/],
   ["redirects to a file", { location: "file:///etc/hosts" }, "auth", /not safe/],
   ["redirects to a script", { location: "javascript:alert(1)" }, "auth", /not safe/],
   ["redirects in a circle", { location: "/again" }, "auth", /too often/],

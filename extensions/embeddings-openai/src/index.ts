@@ -95,14 +95,8 @@ function openProvider(context: EmbeddingPluginContext): EmbeddingProvider {
   };
 }
 
-interface TextRules {
-  bodyOf(kind: "query" | "document", texts: readonly string[], format: VectorFormat): Record<string, unknown>;
-  documentPrefix: string;
-  cacheKey: string | undefined;
-}
-
 /** Input types are sent unchanged. Without them each text gets the prefix that the model was trained with. */
-function textRules(model: string, settings: EmbeddingPluginContext["settings"], isOpenAi: boolean): TextRules {
+function textRules(model: string, settings: EmbeddingPluginContext["settings"], isOpenAi: boolean) {
   const { inputType, queryInputType = inputType, documentInputType = inputType, outputDimensionality } = settings;
   const inputTypes = { query: queryInputType, document: documentInputType };
   const hasTypes = queryInputType !== undefined || documentInputType !== undefined;
@@ -111,7 +105,7 @@ function textRules(model: string, settings: EmbeddingPluginContext["settings"], 
   return {
     documentPrefix: prefixes?.document ?? "",
     cacheKey: documentInputType === undefined ? prefixKey : `input_type=${documentInputType}`,
-    bodyOf: (kind, texts, format) => ({
+    bodyOf: (kind: "query" | "document", texts: readonly string[], format: VectorFormat) => ({
       model,
       input: texts.map((text) => (prefixes?.[kind] ?? "") + text),
       ...(format === "none" ? {} : { encoding_format: format }),

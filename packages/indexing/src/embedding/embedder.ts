@@ -5,7 +5,6 @@ import {
   type EmbeddingProvider,
   type EmbeddingStatus,
   type MemoryFallback,
-  type MemorySearchSettings,
   messageOf,
   type SyncReport,
 } from "@memslot/core";
@@ -13,7 +12,6 @@ import type { VectorSpace } from "../chunk-store.ts";
 import type { MeaningScale } from "../fusion/score-fusion.ts";
 import { areSame, SpaceScales } from "../fusion/vector-weight.ts";
 import type { QuarantinedChunk } from "../index-records.ts";
-import type { NoteIndex } from "../note-index.ts";
 import { listBatchJobs } from "./fill/batch-jobs.ts";
 import { type FillOutcome, type FillRequest, ModelFill } from "./fill/fill.ts";
 import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
@@ -39,14 +37,10 @@ interface EmbedderFacts {
   batchFailures: { count: number; message: string; provider: string } | undefined;
 }
 
-interface EmbedderInput {
-  store: NoteIndex;
+interface EmbedderInput extends Omit<EmbeddingContext, "shared" | "usage" | "closing"> {
   provider: EmbeddingProvider;
   choice: EmbeddingChoice;
-  settings: MemorySearchSettings;
-  agentId: string;
   stateDir: string;
-  notify: (line: string) => void;
 }
 
 /** The vector half of an index: embeds notes and queries, and chooses the vectors that a query is compared with. */
@@ -203,7 +197,7 @@ export class Embedder {
       return (this.#answered = { ...found, latencyMs: tookMs() });
     } catch (error) {
       signal.throwIfAborted();
-      const silence = `${primary.provider.id} gave no answer within ${probeMs / 1000} s`;
+      const silence = `${primary.provider.id} did not answer within ${probeMs / 1000} s`;
       const words = patience.aborted ? silence : messageOf(error);
       return (this.#answered = { ok: false, error: words, latencyMs: tookMs() });
     } finally {

@@ -225,7 +225,7 @@ describe("what fails leaves the order as it was, and is reported", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     const { results, report } = await found;
     expect(results).toEqual(before.results);
-    expect(report.reason).toMatch(/the reranker "by-number" gave no answer within 60 s$/);
+    expect(report.reason).toMatch(/the reranker "by-number" did not answer within 60 s$/);
   });
 
   test("one failure by chance is tried again", async () => {

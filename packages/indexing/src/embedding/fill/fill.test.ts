@@ -266,7 +266,7 @@ describe("a request that is too large", () => {
 
   const late = (): ProviderError =>
     new ProviderError("transient", "no answer within 120 s", {
-      cause: new MemoryError("UNAVAILABLE", "the embedding provider scripted gave no answer within 120 s"),
+      cause: new MemoryError("UNAVAILABLE", "the embedding provider scripted did not answer within 120 s"),
     });
 
   test("and takes too long is halved once the server answers a plain word", async () => {

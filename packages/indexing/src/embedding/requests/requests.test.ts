@@ -75,7 +75,7 @@ describe("a transient failure", () => {
     const onRetry = (words: string): void => void retries.push(words);
     const desk = deskIn({ isLocal, always: "hang" });
     const { error } = await desk.embed({ texts: ["one"], asked: true, onRetry });
-    const message = `gave no answer within ${seconds} s`;
+    const message = `did not answer within ${seconds} s`;
     expect(error).toMatchObject({ kind: "transient", message: expect.stringContaining(message) });
     expect(desk.pauses()).toEqual([seconds * 1000 + 500]);
     expect(isAborted(desk)).toEqual([true, true]);
@@ -418,7 +418,7 @@ describe("the vector of a query", () => {
   test("is waited for 8 seconds; the request continues, and a repeated query gets its answer", async () => {
     const desk = deskIn({ steps: [19_000] });
     const { error, tookMs } = await desk.query("slow");
-    const message = "the embedding provider scripted gave no answer within 8 s";
+    const message = "the embedding provider scripted did not answer within 8 s";
     expect(error).toMatchObject({ kind: "transient", message });
     expect(tookMs).toBe(8000);
     expect(await desk.query("slow")).toMatchObject({ value: undefined, tookMs: 8000 });
