@@ -276,3 +276,17 @@ test.each([
     expect(edit(index, (db) => db.prepare("SELECT 1 FROM embedding_cache WHERE hash = ?").get(stale))).toBeUndefined();
   },
 );
+
+test("a build that a process without codes has made is laid out at the first search by meaning, which is right", async () => {
+  const path = await tempPath();
+  const searching = await open(path);
+  await searching.replaceFiles([fileOf("a.md", ["one", "two"])]);
+  await embedAll(searching, space, { use: true });
+  const building = await open(path, { vector: { enabled: false } });
+  await (await building.startBuild("two")).replaceFiles([fileOf("a.md", ["two", "three"])]);
+  await embedAll(building, space);
+  await building.finishBuild();
+  expect(await near(searching, space, "three", 1)).toEqual(["three"]);
+  expect((await near(searching, space, "one")).toSorted()).toEqual(["three", "two"]);
+  expect(count(path, "chunks_codes_2_places")).toBe(2);
+});

@@ -319,3 +319,12 @@ test("bytes of vectors and of pages that hold nothing are counted", async () => 
   expect((await store.stats()).reusableBytes - before).toBeGreaterThan(250_000);
   expect(edit(path, (db) => db.pragma("auto_vacuum", { simple: true }))).toBe(2);
 });
+
+test("an index in memory can be checked and compacted too", async () => {
+  const store = await open(await tempPath(), { mayCreate: false });
+  await fill(store);
+  await store.removeFiles(editedNotes.slice(6));
+  const report = await store.compact();
+  expect(report?.afterBytes).toBeLessThan(report?.beforeBytes ?? 0);
+  expect(await faultsOf(store)).toEqual([]);
+});

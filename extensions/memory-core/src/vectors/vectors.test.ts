@@ -280,3 +280,41 @@ test("a space that loses vectors to another process still gives all that it has 
   }
   expect(await cached(second)).toBe(420);
 });
+
+test("a space that begins to be searched while its vectors leave keeps those that are left", async () => {
+  const path = await tempPath();
+  const texts = numbered("live", 1500);
+  const before = openHere(path, { cacheMaxEntries: 0 });
+  before.replaceFiles([fileOf("a.md", texts)]);
+  before.putVectors(
+    space,
+    texts.map((text) => ({ hash: sha256(text), vector: vectorOf("x") })),
+  );
+  before.close();
+  const store = openHere(path, { cacheMaxEntries: 0 });
+  store.putVectors(spaceOf("other"), [{ hash: sha256("live 0"), vector: vectorOf("x") }]);
+  expect(store.stats().cachedVectors).toBe(501);
+  const query = { space, vector: vectorOf("x"), sources: ["memory"], limit: 1000 };
+  expect(store.searchVector(query).rows).toHaveLength(500);
+  while (await store.tidy());
+  expect(store.searchVector(query).rows).toHaveLength(500);
+});
+
+test("a process that changes files and searches nothing keeps the codes in step", async () => {
+  const path = await tempPath();
+  const first = await open(path);
+  await first.replaceFiles([fileOf("a.md", ["one", "two"]), fileOf("b.md", ["three"])]);
+  await embedAll(first, space, { use: true });
+  await first.close();
+  const second = await open(path);
+  await second.removeFiles([{ path: "b.md", source: "memory" }]);
+  await second.replaceFiles([fileOf("a.md", ["one"]), fileOf("c.md", ["three", "four"])]);
+  await second.putVectors(space, [{ hash: fileOf("c.md", ["four"]).chunks[0]?.hash ?? "", vector: vectorOf("four") }]);
+  await second.close();
+  expect(valueIn(path, "SELECT value FROM meta WHERE key = 'vector_space:1'")).toBe("1");
+  expect(vectorCount(path)).toBe(3);
+  const third = await open(path);
+  await third.useSpace(space);
+  expect(await near(third, space, "four")).toHaveLength(3);
+  expect(await near(third, space, "four", 1)).toEqual(["four"]);
+});
