@@ -112,7 +112,7 @@ test("an empty answer, and one that takes too long, are errors in one line", asy
   server = await startFakeChatServer(() => "hang");
   expect(await thrownBy(run({ model: openAiAt(server.baseUrl), timeoutMs: 50 }))).toMatchObject({
     code: "UNAVAILABLE",
-    message: expect.stringMatching(/^test-model gave no answer within 0\.05 s; ask again/),
+    message: expect.stringMatching(/^test-model did not answer within 0\.05 s; ask again/),
   });
 });
 
