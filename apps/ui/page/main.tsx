@@ -3,7 +3,8 @@ import { followKeys } from "./shell/keys.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { listenToServer } from "./state/events.ts";
 import { followPlaces } from "./state/place.ts";
-import { startSession } from "./state/session.ts";
+import { startSession } from "./state/ask.ts";
+
 import "./styles/base.css";
 import "./styles/shell.css";
 

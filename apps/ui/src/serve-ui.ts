@@ -5,9 +5,8 @@ import { Hono } from "hono";
 import { pageFolder } from "./page-folder.ts";
 import { serveRoutes } from "./routes/index.ts";
 import { createEventHub } from "./server/event-hub.ts";
-import { failed, told } from "./server/failure.ts";
+import { failed, told, fromThePage, restricted } from "./server/http.ts";
 import { type LoginOptions, serveLogin, withoutOldCookies } from "./server/login.ts";
-import { fromThePage, restricted } from "./server/policy.ts";
 import { readPage, servePage } from "./server/static-files.ts";
 import type { UiHost } from "./ui-host.ts";
 

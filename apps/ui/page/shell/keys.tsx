@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { Dialog } from "../parts/dialog.tsx";
+import { Dialog } from "../parts/parts.tsx";
 import { go } from "../state/place.ts";
 import { views } from "../views/views.ts";
 import { t } from "../words/words.ts";

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
-import { Empty, Loading } from "../parts/states.tsx";
+import { Empty, Loading } from "../parts/parts.tsx";
 import { language, type Theme, theme } from "../state/choices.ts";
-import { facts, session } from "../state/session.ts";
+import { facts, session } from "../state/ask.ts";
 import { pathname } from "../state/place.ts";
 import { views, viewAt } from "../views/views.ts";
 import { t } from "../words/words.ts";

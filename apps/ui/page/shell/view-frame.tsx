@@ -1,6 +1,6 @@
 import { Component, type ComponentType, type VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Empty, Loading } from "../parts/states.tsx";
+import { Empty, Loading } from "../parts/parts.tsx";
 import type { View } from "../views/views.ts";
 import { t } from "../words/words.ts";
 

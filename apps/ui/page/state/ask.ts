@@ -1,5 +1,7 @@
-import type { Failure } from "../../src/api/facts.ts";
-import { kept } from "./kept.ts";
+import { useEffect, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import type { Failure, Facts } from "../../src/api.ts";
+import { kept, keep } from "./choices.ts";
 
 /** An error response of the server; `status` 0: no response. */
 export class AskError extends Error {
@@ -56,4 +58,67 @@ export function pathWith(path: string, query: Readonly<Record<string, string | n
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== "" && value !== false) search.set(name, value === true ? "1" : String(value));
   return search.size === 0 ? path : `${path}?${search}`;
+}
+
+export interface Answer<T> {
+  /** The last answer, which stays during a reload. */
+  data: T | undefined;
+  error: AskError | undefined;
+  loading: boolean;
+}
+
+/** The answer at `path`, reloaded when `path` or `revision` changes; `undefined`: no request. */
+export function useAnswer<T>(path: string | undefined, revision: unknown = 0): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, loading: path !== undefined });
+  useEffect(() => {
+    if (path === undefined) {
+      setAnswer({ data: undefined, error: undefined, loading: false });
+      return undefined;
+    }
+    const controller = new AbortController();
+    setAnswer((before) => ({ ...before, loading: true }));
+    ask<T>(path, { signal: controller.signal }).then(
+      (data) => setAnswer({ data, error: undefined, loading: false }),
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        told(error);
+        const known = error instanceof AskError ? error : new AskError(0, "INTERNAL", String(error));
+        setAnswer((before) => ({ ...before, error: known, loading: false }));
+      },
+    );
+    return () => controller.abort();
+  }, [path, revision]);
+  return answer;
+}
+
+/** `locked`: not signed in. `offline`: disconnected. */
+export const session = signal<"starting" | "open" | "locked" | "offline">("starting");
+export const facts = signal<Facts | undefined>(undefined);
+
+/** Exchanges the secret in the address for a token, removes it from the address, and loads the facts. */
+export async function startSession(): Promise<void> {
+  const secret = new URLSearchParams(location.hash.slice(1)).get("secret");
+  if (secret !== null) {
+    history.replaceState(history.state, "", location.pathname + location.search);
+    const login = ask<{ token: string }>("/api/login", { body: { secret } });
+    await login.then(({ token }) => keep("token", token)).catch(told);
+  }
+  await lookAgain();
+}
+
+/** Checks whether the server answers and accepts this page. */
+export async function lookAgain(): Promise<void> {
+  try {
+    facts.value = await ask<Facts>("/api/facts");
+    session.value = "open";
+  } catch (error) {
+    told(error);
+  }
+}
+
+/** Updates the session from the failure of a request. */
+export function told(error: unknown): void {
+  if (!(error instanceof AskError)) return;
+  if (error.status === 401) session.value = "locked";
+  else if (error.status === 0) session.value = "offline";
 }

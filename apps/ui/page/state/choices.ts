@@ -1,5 +1,4 @@
 import { effect, signal } from "@preact/signals";
-import { keep, kept } from "./kept.ts";
 
 export type Theme = (typeof themes)[number];
 export type Language = (typeof languages)[number];
@@ -20,3 +19,23 @@ effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
   keep("language", language.value);
 });
+
+/** Without browser storage: kept until the page is reloaded. */
+const unstored = new Map<string, string>();
+
+/** Values of this page in the storage of its origin (host and port). */
+export function kept(name: string): string | undefined {
+  try {
+    return localStorage.getItem(`memslot-${name}`) ?? undefined;
+  } catch {
+    return unstored.get(name);
+  }
+}
+
+export function keep(name: string, value: string): void {
+  try {
+    localStorage.setItem(`memslot-${name}`, value);
+  } catch {
+    unstored.set(name, value);
+  }
+}

@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
-import type { UiEvent } from "../../src/api/events.ts";
-import { send } from "./ask.ts";
-import { facts, lookAgain, session } from "./session.ts";
+import type { UiEvent } from "../../src/api.ts";
+import { send, facts, lookAgain, session } from "./ask.ts";
 
 type Status = Extract<UiEvent, { type: "status" }>["status"];
 

@@ -10,7 +10,7 @@ import {
   searchGroupIn,
 } from "@memslot/core/host";
 import { isMarkdown } from "@memslot/indexing/host";
-import type { TakeIn, TakeInAnswer } from "../api/notes.ts";
+import type { TakeIn, TakeInAnswer } from "../api.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type ConversationTime, type ConversationTimes, conversationTimes } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
-import type { DayAnswer, TimeAnswer, TimeDay } from "../api/time.ts";
+import type { DayAnswer, TimeAnswer, TimeDay } from "../api.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /** Counts of notes, sessions and flushes by day. */

@@ -2,11 +2,9 @@ import { readNote, replaceNote } from "@memslot/agent-kit";
 import { messageOf } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import type { Hono } from "hono";
-import type { Failure } from "../api/facts.ts";
-import type { NoteAnswer, NoteConflict, NotesAnswer, SavedNote } from "../api/notes.ts";
+import type { Failure, NoteAnswer, NoteConflict, NotesAnswer, SavedNote } from "../api.ts";
 import { takeIn } from "../notes/take-in.ts";
-import { RouteError } from "../server/failure.ts";
-import { bodyOf, textOf } from "../server/read-body.ts";
+import { RouteError, bodyOf, textOf } from "../server/http.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /** Routes to list, read, change and add files of the memory. */

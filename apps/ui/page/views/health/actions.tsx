@@ -1,8 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ActionAnswer, HealthAction } from "../../../src/api/health.ts";
-import { AskError, ask } from "../../state/ask.ts";
-import { facts, told } from "../../state/session.ts";
+import type { ActionAnswer, HealthAction } from "../../../src/api.ts";
+import { AskError, ask, facts, told } from "../../state/ask.ts";
 import { bytes, t } from "../../words/words.ts";
 
 const actions: readonly HealthAction[] = ["sync", "check", "fix", "compact", "force", "release"];

@@ -1,7 +1,10 @@
 import type { ComponentChildren, VNode } from "preact";
-import type { HealthAnswer } from "../../../src/api/health.ts";
-import type { MemoryProviderStatus } from "@memslot/core";
-import { bytes, formatted, t, when } from "../../words/words.ts";
+import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
+import { useState } from "preact/hooks";
+import type { HealthAnswer, SearchAnswer } from "../../../src/api.ts";
+import { bytes, formatted, t, when, money } from "../../words/words.ts";
+import { Failed } from "../../parts/parts.tsx";
+import { pathWith, useAnswer } from "../../state/ask.ts";
 
 interface CardProps {
   now: MemoryProviderStatus;
@@ -151,6 +154,131 @@ export function MeaningCard({ now, details }: CardProps & Pick<HealthAnswer, "de
           </ul>
         </>
       )}
+    </section>
+  );
+}
+
+const few = 8;
+
+/** The last syncs of all processes, newest first, with their durations. */
+export function HistoryCard({ syncs }: Pick<IndexDetails, "syncs">): VNode {
+  const [isWhole, setWhole] = useState(false);
+  const longest = Math.max(1, ...syncs.map(({ durationMs }) => durationMs));
+  return (
+    <section class="card wide">
+      <h2>{t("health.history")}</h2>
+      {syncs.length === 0 && <p class="faint">{t("health.none")}</p>}
+      {syncs.length > 0 && (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th>{t("health.history.when")}</th>
+                <th>{t("health.history.why")}</th>
+                <th>{t("health.history.what")}</th>
+                <th>{t("health.history.ms")}</th>
+                <th class="bar">
+                  <span class="hidden">{t("health.history.ms")}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {syncs.slice(0, isWhole ? syncs.length : few).map((sync) => (
+                <tr key={`${sync.finishedAt} ${sync.reason}`}>
+                  <td>{when(sync.finishedAt, { dateStyle: "medium", timeStyle: "medium" })}</td>
+                  <td>{sync.reason}</td>
+                  <td class={sync.error === undefined ? "" : "bad"}>{sync.error ?? filesOf(sync)}</td>
+                  <td>{formatted(Math.round(sync.durationMs))}</td>
+                  <td class="bar">
+                    <meter value={sync.durationMs} max={longest} aria-label={sync.finishedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {syncs.length > few && (
+        <button type="button" class="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {t(isWhole ? "health.history.less" : "health.history.all", { count: syncs.length })}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function filesOf({ added = 0, changed = 0, removed = 0, failed = 0 }: IndexDetails["syncs"][number]): string {
+  return t("health.history.files", { added, changed, removed, failed });
+}
+
+/** Searches as in a session with a shared audience, and lists the missing results. */
+export function SharedCard(): VNode {
+  const [typed, setTyped] = useState("");
+  const [asked, setAsked] = useState("");
+  const none = asked === "" ? undefined : asked;
+  const own = useAnswer<SearchAnswer>(none && pathWith("/api/search", { q: asked }));
+  const group = useAnswer<SearchAnswer>(none && pathWith("/api/search", { q: asked, shared: true }));
+  return (
+    <section class="card">
+      <h2>{t("health.shared")}</h2>
+      <p>{t("health.shared.text")}</p>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(typed.trim());
+        }}
+      >
+        <input
+          type="text"
+          aria-label={t("health.shared.ask")}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+        <button type="submit">{t("health.shared.ask")}</button>
+      </form>
+      {group.error && <Failed error={group.error} />}
+      {own.data && group.data && (
+        <div role="status">
+          <p>{t("health.shared.count", { count: group.data.results.length, own: own.data.results.length })}</p>
+          <ul>
+            {group.data.results.map(({ path, startLine }) => (
+              <li key={`${path} ${startLine}`}>
+                {path}:{startLine}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Tokens sent to providers by day, and their cost if known. */
+export function UsageCard({ usage, details }: Pick<HealthAnswer, "usage" | "details">): VNode {
+  const most = Math.max(1, ...usage.map(({ tokens }) => tokens));
+  const { price } = details ?? {};
+  return (
+    <section class="card">
+      <h2>{t("health.usage")}</h2>
+      {usage.length === 0 && <p class="faint">{t("health.none")}</p>}
+      {usage.length > 0 && (
+        <table>
+          <tbody>
+            {usage.map(({ day, tokens, usd }) => (
+              <tr key={day}>
+                <th scope="row">{day}</th>
+                <td>{formatted(tokens)}</td>
+                <td>{usd === undefined ? "" : money(usd)}</td>
+                <td class="bar">
+                  <meter value={tokens} max={most} aria-label={day} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {price && <p class="faint">{t("health.price", { price: money(price.usdPerMillionTokens), day: price.asOf })}</p>}
     </section>
   );
 }

@@ -1,15 +1,13 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { HealthAnswer } from "../../../src/api/health.ts";
-import { Failed, Loading } from "../../parts/states.tsx";
+import type { HealthAnswer } from "../../../src/api.ts";
+import { Failed, Loading } from "../../parts/parts.tsx";
 import { notesRevision, status, syncing } from "../../state/events.ts";
-import { useAnswer } from "../../state/use-answer.ts";
+import { useAnswer } from "../../state/ask.ts";
 import { t } from "../../words/words.ts";
 import { Actions } from "./actions.tsx";
-import { IndexCard, MeaningCard, SyncCard } from "./cards.tsx";
-import { HistoryCard } from "./history-card.tsx";
-import { SharedCard } from "./shared-card.tsx";
-import { UsageCard } from "./usage-card.tsx";
+import { IndexCard, MeaningCard, SyncCard, HistoryCard, SharedCard, UsageCard } from "./cards.tsx";
+
 import "./health.css";
 
 /** The health of the memory at a glance, with details below. */

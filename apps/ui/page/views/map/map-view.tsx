@@ -1,17 +1,17 @@
 import type { MemoryMap, NearPassage } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
+import { Empty, Failed, Loading } from "../../parts/parts.tsx";
+import { pathWith, useAnswer } from "../../state/ask.ts";
 import { notesRevision } from "../../state/events.ts";
 import { goWith, query } from "../../state/place.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
-import { type ColourBy, kindsOf } from "./map-colours.ts";
+import { type ColourBy, kindsOf } from "./draw-map.ts";
 import { type Frame, nearestPoints, wholeFrame } from "./map-frame.ts";
 import { MapPicture } from "./map-picture.tsx";
 import { NearPane, passageHref } from "./near-pane.tsx";
 import { useFinerMap } from "./use-finer-map.ts";
+
 import "./map.css";
 
 const listed = 12;

@@ -1,9 +1,9 @@
 import type { NearPassage } from "@memslot/core";
 import type { VNode } from "preact";
-import type { Answer } from "../../state/use-answer.ts";
+import type { Answer } from "../../state/ask.ts";
 import { t } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
-import { transcriptHref } from "../sessions/transcript-places.ts";
+import { transcriptHref } from "../sessions/transcript-pane.tsx";
 
 /** The address of a passage on this page. */
 export function passageHref(source: string, path: string, line: number): string {

@@ -1,7 +1,6 @@
 import type { MemoryMap } from "@memslot/core";
 import { useEffect, useState } from "preact/hooks";
-import { ask, pathWith } from "../../state/ask.ts";
-import { told } from "../../state/session.ts";
+import { ask, pathWith, told } from "../../state/ask.ts";
 import type { FinePoints, Places } from "./refine.ts";
 
 const dimensions = 16;

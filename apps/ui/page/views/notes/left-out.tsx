@@ -1,10 +1,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TakeInAnswer } from "../../../src/api/notes.ts";
 import type { MemoryFileList } from "@memslot/core";
-import { Dialog } from "../../parts/dialog.tsx";
-import { AskError, ask } from "../../state/ask.ts";
-import { facts, told } from "../../state/session.ts";
+import type { TakeInAnswer } from "../../../src/api.ts";
+import { Dialog } from "../../parts/parts.tsx";
+import { AskError, ask, facts, told } from "../../state/ask.ts";
 import { t } from "../../words/words.ts";
 
 /** Excluded files, the reasons, and how to add them. */

@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api/notes.ts";
-import { AskError, ask } from "../../state/ask.ts";
-import { told } from "../../state/session.ts";
+import { signal } from "@preact/signals";
+import type { NoteContent } from "@memslot/agent-kit";
+import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api.ts";
+import { AskError, ask, told } from "../../state/ask.ts";
 import { t } from "../../words/words.ts";
 import { type Choice, diffLines, joined, likelyChoices } from "./diff-lines.ts";
-import { type Draft, keepDraft } from "./drafts.ts";
 
 const choices: readonly Choice[] = ["mine", "theirs", "both"];
 
@@ -117,3 +117,30 @@ function ConflictPanel({ conflict, onChosen }: { conflict: Conflict; onChosen: (
     </section>
   );
 }
+
+export interface Draft {
+  text: string;
+  /** The state that it was made from and may replace. */
+  base: NoteContent;
+  /** The text before the merge. */
+  mine?: string | undefined;
+}
+
+/** By note path. Changing the note or view loses none. */
+export const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
+
+export function keepDraft(path: string, draft: Draft | undefined): void {
+  const next = new Map(drafts.value);
+  if (draft === undefined) next.delete(path);
+  else next.set(path, draft);
+  drafts.value = next;
+}
+
+function isChanged({ text, base }: Draft): boolean {
+  return text !== base.text;
+}
+
+// Leaving the page loses them: the browser asks first.
+addEventListener("beforeunload", (event) => {
+  if ([...drafts.value.values()].some((draft) => isChanged(draft))) event.preventDefault();
+});

@@ -1,16 +1,13 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NoteAnswer } from "../../../src/api/notes.ts";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
+import type { NoteAnswer } from "../../../src/api.ts";
+import { Empty, Failed, Loading } from "../../parts/parts.tsx";
+import { pathWith, useAnswer, facts } from "../../state/ask.ts";
 import { notesRevision } from "../../state/events.ts";
 import { goWith, query } from "../../state/place.ts";
-import { facts } from "../../state/session.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { bytes, t, when } from "../../words/words.ts";
-import { drafts, keepDraft } from "./drafts.ts";
+import { drafts, keepDraft, NoteEditor } from "./note-editor.tsx";
 import { NoteBody } from "./note-body.tsx";
-import { NoteEditor } from "./note-editor.tsx";
 import { noteHref } from "./note-places.ts";
 
 export function NotePane({ path }: { path: string }): VNode {

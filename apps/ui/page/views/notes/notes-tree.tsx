@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { MemoryFile } from "@memslot/core";
 import { go } from "../../state/place.ts";
 import { t } from "../../words/words.ts";
-import { drafts } from "./drafts.ts";
+import { drafts } from "./note-editor.tsx";
 import { noteHref } from "./note-places.ts";
 import { foldersOf, type TreeRow, treeRows } from "./tree-rows.ts";
 

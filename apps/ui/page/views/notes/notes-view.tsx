@@ -1,15 +1,15 @@
 import type { VNode } from "preact";
-import type { NotesAnswer } from "../../../src/api/notes.ts";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
+import type { NotesAnswer } from "../../../src/api.ts";
+import { Empty, Failed, Loading } from "../../parts/parts.tsx";
 import { notesRevision } from "../../state/events.ts";
 import { go, goWith, pathname, query } from "../../state/place.ts";
-import { facts } from "../../state/session.ts";
-import { useAnswer } from "../../state/use-answer.ts";
+import { facts, useAnswer } from "../../state/ask.ts";
 import { t } from "../../words/words.ts";
 import { LeftOut } from "./left-out.tsx";
 import { NotePane } from "./note-pane.tsx";
 import { citationIn, noteAt, noteHref } from "./note-places.ts";
 import { NotesTree } from "./notes-tree.tsx";
+
 import "./notes.css";
 
 /** The notes in their folders, and the open one. */

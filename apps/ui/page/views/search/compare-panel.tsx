@@ -1,13 +1,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { CompareAnswer, SideSettings } from "../../../src/api/search.ts";
-import { AskError, ask } from "../../state/ask.ts";
-import { told } from "../../state/session.ts";
-import { Failed } from "../../parts/states.tsx";
+import type { CompareAnswer, SideSettings, FoundResult, SearchAnswer } from "../../../src/api.ts";
+import { AskError, ask, told } from "../../state/ask.ts";
+import { Failed } from "../../parts/parts.tsx";
 import { t } from "../../words/words.ts";
-import { rowsOf } from "./rank-changes.ts";
 import { firstMatch } from "./result-card.tsx";
-import { Slopes } from "./slopes.tsx";
 
 type Field = Exclude<keyof SideSettings, "backend">;
 const fields: readonly (readonly [
@@ -153,4 +150,66 @@ function moved(from: number | undefined, to: number | undefined): string {
   if (to < from) return `▲ ${t("compare.up", { count: from - to })}`;
   if (to > from) return `▼ ${t("compare.down", { count: to - from })}`;
   return `= ${t("compare.same")}`;
+}
+
+/** One note, with its rank on each side. */
+interface RankChange {
+  key: string;
+  from: number | undefined;
+  to: number | undefined;
+  result: FoundResult;
+}
+
+/** Every note of both sides, in the order of B, then those only in A. */
+export function rowsOf(a: SearchAnswer, b: SearchAnswer): RankChange[] {
+  const keyOf = ({ source, path }: FoundResult): string => `${source} ${path}`;
+  const place = (results: readonly FoundResult[], key: string): number | undefined => {
+    const index = results.findIndex((result) => keyOf(result) === key);
+    return index < 0 ? undefined : index + 1;
+  };
+  const all = new Map([...b.results, ...a.results].toReversed().map((result) => [keyOf(result), result]));
+  return [...all]
+    .toReversed()
+    .map(([key, result]) => ({ key, result, from: place(a.results, key), to: place(b.results, key) }));
+}
+
+/** Drawn ranks; the table has the rest. */
+const most = 15;
+const rowHeight = 20;
+const width = 320;
+const [left, right] = [24, width - 24];
+
+/** The ranks of the notes on both sides, with a line between them. */
+export function Slopes({ rows }: { rows: readonly RankChange[] }): VNode | null {
+  const drawn = rows.filter(({ from, to }) => (from ?? 0) <= most && (to ?? 0) <= most);
+  const last = Math.max(0, ...drawn.flatMap(({ from = 0, to = 0 }) => [from, to]));
+  if (last === 0) return null;
+  const y = (place: number): number => (place - 0.5) * rowHeight;
+  return (
+    <svg class="slopes" viewBox={`0 0 ${width} ${last * rowHeight}`} width={width} aria-hidden="true">
+      {drawn.map(({ key, from, to }) => (
+        <g key={key} class={kindOf(from, to)}>
+          {from !== undefined && to !== undefined && <line x1={left} y1={y(from)} x2={right} y2={y(to)} />}
+          {from !== undefined && to === undefined && <line x1={left} y1={y(from)} x2={left + 40} y2={y(from)} />}
+          {from === undefined && to !== undefined && <line x1={right - 40} y1={y(to)} x2={right} y2={y(to)} />}
+          {from !== undefined && (
+            <text x={left - 6} y={y(from) + 4} text-anchor="end">
+              {from}
+            </text>
+          )}
+          {to !== undefined && (
+            <text x={right + 6} y={y(to) + 4}>
+              {to}
+            </text>
+          )}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function kindOf(from: number | undefined, to: number | undefined): string {
+  if (from === undefined) return "new";
+  if (to === undefined) return "gone";
+  return to < from ? "up" : to > from ? "down" : "same";
 }

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { FoundResult, ShownLine } from "../../../src/api/search.ts";
+import type { FoundResult, ShownLine } from "../../../src/api.ts";
 import { noteHref } from "../notes/note-places.ts";
 import { PartsBar } from "./parts-bar.tsx";
 

@@ -1,21 +1,18 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { NotesAnswer } from "../../../src/api/notes.ts";
-import type { SearchAnswer } from "../../../src/api/search.ts";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
-import { notesRevision } from "../../state/events.ts";
+import type { SearchReport } from "@memslot/core";
+import type { NotesAnswer, SearchAnswer, AgentAnswer } from "../../../src/api.ts";
+import { Empty, Failed, Loading, CopyButton } from "../../parts/parts.tsx";
+import { pathWith, useAnswer, facts } from "../../state/ask.ts";
+import { notesRevision, status } from "../../state/events.ts";
 import { go, goWith, query } from "../../state/place.ts";
-import { facts } from "../../state/session.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
-import { AgentPanel } from "./agent-panel.tsx";
-import { AnswerState } from "./answer-state.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
-import { Filters } from "./filters.tsx";
 import { firstMatch, ResultCard } from "./result-card.tsx";
 import { WhyPanel } from "./why-panel.tsx";
+import { type FilterName, filterIn, filterNames, withFilter } from "./query-text.ts";
+
 import "./search.css";
 
 /** Between two keyword searches while the user types; the first one does not wait. */
@@ -188,5 +185,102 @@ function Begin(): VNode {
         ))}
       </ul>
     </>
+  );
+}
+
+/** Fields for the filters in the query. */
+export function Filters({ query, onQuery }: { query: string; onQuery: (query: string) => void }): VNode {
+  const set = (name: FilterName) => (event: { currentTarget: { value: string } }) =>
+    onQuery(withFilter(query, name, event.currentTarget.value));
+  const sources = status.value?.sources ?? [];
+  return (
+    <details open={filterNames.some((name) => filterIn(query, name) !== "")}>
+      <summary>{t("search.filters")}</summary>
+      <div class="filters">
+        <label>
+          {t("search.filter.path")}
+          <input type="text" value={filterIn(query, "path")} onChange={set("path")} />
+        </label>
+        <label>
+          {t("search.filter.tag")}
+          <input type="text" value={filterIn(query, "tag")} onChange={set("tag")} />
+        </label>
+        <label>
+          {t("search.filter.after")}
+          <input type="date" value={filterIn(query, "after")} onChange={set("after")} />
+        </label>
+        <label>
+          {t("search.filter.before")}
+          <input type="date" value={filterIn(query, "before")} onChange={set("before")} />
+        </label>
+        <label>
+          {t("search.filter.source")}
+          <select value={filterIn(query, "source")} onChange={set("source")}>
+            <option value="">{t("search.filter.source.any")}</option>
+            {sources.map((source) => (
+              <option key={source} value={source}>
+                {source}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+    </details>
+  );
+}
+
+export function AgentPanel({ asked }: { asked: string }): VNode {
+  const { data, error } = useAnswer<AgentAnswer>(
+    asked === "" ? undefined : pathWith("/api/search/agent", { q: asked }),
+  );
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return asked === "" ? <p class="faint">{t("search.begin")}</p> : <Loading />;
+  return (
+    <section>
+      <p class="row">
+        {t("search.agent.tokens", { count: data.tokens })} <CopyButton text={data.text} />
+      </p>
+      <pre class="card agent-answer" tabIndex={0}>
+        {data.text}
+      </pre>
+    </section>
+  );
+}
+
+const signs = { strong: "●", weak: "◐", none: "○" } as const;
+const classes = { strong: "good", weak: "warn", none: "bad" } as const;
+
+/** Confidence of the answer, and remarks. */
+export function AnswerState({ report, shown }: { report: SearchReport; shown: number }): VNode {
+  const { match, readings, state, reason, action, filters, found } = report;
+  const left = found === undefined ? 0 : found.passages - shown;
+  return (
+    <div class="answer-state">
+      {match && (
+        <p class={classes[match.level]}>
+          <span aria-hidden="true">{signs[match.level]}</span> {t(`search.match.${match.level}`)}
+          {match.reason && <span class="faint"> · {match.reason}</span>}
+        </p>
+      )}
+      {state !== "ok" && (
+        <p class="warn">
+          <span aria-hidden="true">▲</span> {t(`search.state.${state}`)}: {reason} {action}
+        </p>
+      )}
+      {readings?.map(({ word, as }) => (
+        <p key={word}>{t("search.read", { word, as })}</p>
+      ))}
+      {filters?.unread?.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
+      {filters && (filters.since ?? filters.until) !== undefined && (
+        <p class="faint">
+          {filters.since ?? "…"} – {filters.until ?? "…"}
+        </p>
+      )}
+      {left > 0 && (
+        <p class="faint">{t(found?.more === true ? "search.more.atLeast" : "search.more", { count: left })}</p>
+      )}
+    </div>
   );
 }

@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SearchWhy, WhyPlace } from "@memslot/core";
-import type { WhyAnswer } from "../../../src/api/search.ts";
-import { Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
+import type { WhyAnswer } from "../../../src/api.ts";
+import { Failed, Loading } from "../../parts/parts.tsx";
+import { pathWith, useAnswer } from "../../state/ask.ts";
 import { goWith, query } from "../../state/place.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { t } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
 import { PartsBar } from "./parts-bar.tsx";

@@ -1,13 +1,11 @@
 import type { VNode } from "preact";
-import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api/sessions.ts";
-import { Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
+import type { TranscriptShown } from "@memslot/agent-kit";
+import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api.ts";
+import { Failed, Loading } from "../../parts/parts.tsx";
+import { pathWith, useAnswer } from "../../state/ask.ts";
 import { goWith, query } from "../../state/place.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { bytes, t, when } from "../../words/words.ts";
-import { Cited } from "./cited.tsx";
-import { TranscriptLine } from "./transcript-line.tsx";
-import { transcriptHref } from "./transcript-places.ts";
+import { citationIn, noteHref } from "../notes/note-places.ts";
 
 /** One conversation in pages, with its totals. */
 export function TranscriptPane({ path }: { path: string }): VNode {
@@ -100,6 +98,61 @@ function Facts({ path }: { path: string }): VNode | null {
           </ul>
         </details>
       )}
+    </>
+  );
+}
+
+/** One entry of a transcript as plain text, never as Markdown. */
+export function TranscriptLine({ entry }: { entry: TranscriptShown }): VNode {
+  const { at, text, characters } = entry;
+  const who =
+    entry.kind === "message"
+      ? t(`sessions.role.${entry.role}`)
+      : entry.kind === "result"
+        ? t("sessions.role.tool", { tool: entry.tool })
+        : t("sessions.role.compaction");
+  const kind = entry.kind === "message" ? entry.role : entry.kind;
+  return (
+    <li class={`said-by ${kind}`}>
+      <p class="faint">
+        <strong>{who}</strong> {at !== undefined && when(at, { dateStyle: "medium", timeStyle: "medium" })}
+      </p>
+      {text !== "" && <p class="said">{text}</p>}
+      {characters !== undefined && <p class="faint">{t("sessions.longer", { count: characters })}</p>}
+      {entry.kind === "message" &&
+        entry.toolCalls?.map(({ name, arguments: given }, place) => (
+          <p key={place} class="said mono">
+            → {name} {given}
+          </p>
+        ))}
+    </li>
+  );
+}
+
+/** The address of a transcript, at the line with this first byte. */
+export function transcriptHref(path: string, from?: number): string {
+  return pathWith("/sessions", { file: path, from });
+}
+
+/** The address of a citation; undefined if it is none. */
+export function citedHref(citation: string): string | undefined {
+  const { path, line } = citationIn(citation) ?? {};
+  if (path === undefined || /^(?:sessions|journal)\//u.test(path)) return undefined;
+  return noteHref(path, { line });
+}
+
+export function Cited({ places }: { places: readonly string[] }): VNode {
+  return (
+    <>
+      {places.map((place, index) => {
+        const href = citedHref(place);
+        return (
+          <span key={place}>
+            {index > 0 && ", "}
+            {href === undefined ? place : <a href={href}>{place}</a>}
+          </span>
+        );
+      })}
     </>
   );
 }

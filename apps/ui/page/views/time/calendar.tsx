@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { TimeDay } from "../../../src/api/time.ts";
+import type { TimeDay } from "../../../src/api.ts";
 import { goWith } from "../../state/place.ts";
 import { localeName, t } from "../../words/words.ts";
 import { dayOf, firstDayIn, moved, partsOf, weeksOf } from "./days.ts";

@@ -1,12 +1,11 @@
 import type { VNode } from "preact";
-import type { DayAnswer } from "../../../src/api/time.ts";
-import { Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
+import type { DayAnswer } from "../../../src/api.ts";
+import { Failed, Loading } from "../../parts/parts.tsx";
+import { pathWith, useAnswer } from "../../state/ask.ts";
 import { notesRevision } from "../../state/events.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { bytes, t, when } from "../../words/words.ts";
 import { noteHref } from "../notes/note-places.ts";
-import { transcriptHref } from "../sessions/transcript-places.ts";
+import { transcriptHref } from "../sessions/transcript-pane.tsx";
 
 /** The content of one day. */
 export function DayPane({ day }: { day: string }): VNode {

@@ -1,16 +1,15 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TimeAnswer } from "../../../src/api/time.ts";
-import { Empty, Failed, Loading } from "../../parts/states.tsx";
-import { pathWith } from "../../state/ask.ts";
+import type { TimeAnswer } from "../../../src/api.ts";
+import { Empty, Failed, Loading } from "../../parts/parts.tsx";
+import { pathWith, useAnswer, facts } from "../../state/ask.ts";
 import { notesRevision } from "../../state/events.ts";
 import { goWith, query } from "../../state/place.ts";
-import { facts } from "../../state/session.ts";
-import { useAnswer } from "../../state/use-answer.ts";
 import { localeName, t } from "../../words/words.ts";
 import { Calendar } from "./calendar.tsx";
 import { DayPane } from "./day-pane.tsx";
 import { dayOf, moved, partsOf } from "./days.ts";
+
 import "./time.css";
 
 /** The days with notes, conversations and flushes. */

@@ -1,0 +1,229 @@
+import type {
+  MemoryProviderStatus,
+  SyncProgress,
+  CompactReport,
+  IndexCheck,
+  IndexDetails,
+  MemoryHealth,
+  QuarantineRelease,
+  SyncReport,
+  MemoryFileFacts,
+  MemoryFileList,
+  MemorySearchResult,
+  SearchReport,
+  SearchWhy,
+  MemoryFile,
+} from "@memslot/core";
+import type {
+  NoteContent,
+  ConversationTime,
+  HandOver,
+  TranscriptFacts,
+  TranscriptList,
+  TranscriptPage,
+} from "@memslot/agent-kit";
+
+/** One event of `GET /api/events`. The first after connecting is `status`. */
+export type UiEvent =
+  | { type: "status"; status: MemoryProviderStatus }
+  /** The index has changed: reload the displayed data. */
+  | { type: "changed" }
+  /** Progress of a requested sync; `done` is the last event. */
+  | { type: "sync"; progress: SyncProgress | undefined; done: boolean };
+
+/** `GET /api/facts`: the header of each view. */
+export interface Facts {
+  agentId: string;
+  workspaceDir: string;
+  version: string;
+  readOnly: boolean;
+  /** The user's time zone: `Europe/Berlin`. */
+  timeZone: string;
+  today: string;
+}
+
+/** The body of every answer with a status of 400 and above. */
+export interface Failure {
+  error: {
+    /** A code of `MemoryError`, or `UNAUTHORIZED`, `FORBIDDEN`, `NOT_FOUND`, `CONFLICT`, `INTERNAL`. */
+    code: string;
+    /** What happened and the next step. */
+    message: string;
+  };
+}
+
+/** `GET /api/health`: facts that events do not bring. */
+export interface HealthAnswer {
+  health: MemoryHealth;
+  /** Tokens sent to embedding providers, newest day first. */
+  usage: readonly UsageDay[];
+  /** Last syncs, vectors and costs. Absent: unknown to the backend. */
+  details?: IndexDetails | undefined;
+}
+
+export interface UsageDay {
+  day: string;
+  tokens: number;
+  /** By the price of the current provider. Absent with other providers or an unknown price. */
+  usd?: number | undefined;
+}
+
+export type HealthAction = "sync" | "force" | "check" | "fix" | "compact" | "release";
+
+export interface ActionAnswer {
+  sync?: SyncReport | undefined;
+  check?: IndexCheck | undefined;
+  compact?: CompactReport | undefined;
+  release?: QuarantineRelease | undefined;
+}
+
+export interface NotesAnswer {
+  /** Absent: unknown to the backend. */
+  list?: MemoryFileList | undefined;
+  /** Which files are memory, and why. */
+  layout: "agent" | "all";
+  why: string;
+  backend: string;
+}
+
+export interface NoteAnswer {
+  path: string;
+  note: NoteContent;
+  /** Absent: not indexed, or unknown to the backend. */
+  facts?: MemoryFileFacts | undefined;
+}
+
+/** `PUT /api/notes/file`. Answered with `SavedNote`, or with 409 and `NoteConflict`. */
+export interface NoteChange {
+  path: string;
+  text: string;
+  /** Of the state that the text was made from. */
+  sha256: string;
+}
+
+export interface SavedNote {
+  note: NoteContent;
+}
+
+/** In a 409: the current note, if it exists. */
+export interface NoteConflict {
+  note?: NoteContent | undefined;
+}
+
+export interface TakeIn {
+  /** Relative to the workspace; absent: all of it. */
+  path?: string | undefined;
+  /** False: a dry run. */
+  write: boolean;
+}
+
+export interface TakeInAnswer {
+  file: string;
+  /** Whether the file is created. */
+  isNew: boolean;
+  /** An untrusted file of the folder, which is not changed. */
+  untrusted?: string | undefined;
+  key: string;
+  value: string;
+  before: string;
+  after: string;
+  /** False: the file has these settings already. */
+  changes: boolean;
+  written: boolean;
+}
+
+/** A displayed line; `text`: its matching and other parts, in order. */
+export type ShownLine =
+  | { kind: "line"; number?: number | undefined; parts: readonly { text: string; match: boolean }[] }
+  | { kind: "gap" };
+
+export interface FoundResult extends Omit<MemorySearchResult, "lines"> {
+  lines: readonly ShownLine[];
+}
+
+/** `GET /api/search?q=…`, also `max`, `tokens`, `min`, and `typing` for an unfinished query (keywords only). */
+export interface SearchAnswer {
+  query: string;
+  results: readonly FoundResult[];
+  report: SearchReport;
+  /** Milliseconds on the server. */
+  ms: number;
+}
+
+export interface AgentAnswer {
+  text: string;
+  tokens: number;
+}
+
+/** One side of a comparison; omitted settings are those of the configuration. */
+export interface SideSettings {
+  /** 0 to 1: semantic weight; the rest is that of words. */
+  vectorWeight?: number | undefined;
+  backend?: string | undefined;
+  minScore?: number | undefined;
+  maxTokens?: number | undefined;
+  maxResults?: number | undefined;
+}
+
+export interface CompareAnswer {
+  a: SearchAnswer | { error: string };
+  b: SearchAnswer | { error: string };
+}
+
+/** `GET /api/search/why?q=…&target=…`; target: a path, `path:12` or words of a line. */
+export interface WhyAnswer {
+  why?: SearchWhy | undefined;
+}
+
+export interface SessionsAnswer extends TranscriptList {
+  /** Compacted messages and their state: waiting ones first, then the newest. */
+  handOvers: readonly HandOver[];
+  /** Number of hand-over records. */
+  handOverCount: number;
+  broken: number;
+  /** Dropped messages in the journal, latest first. */
+  journal: readonly ConversationTime[];
+  journalCount: number;
+}
+
+export type TranscriptAnswer = TranscriptPage;
+
+/** `GET /api/sessions/facts?path=…`: totals of a transcript. */
+export type TranscriptFactsAnswer = TranscriptFacts & { bytes: number };
+
+/** A day with content. */
+export interface TimeDay {
+  day: string;
+  notes: number;
+  bytes: number;
+  lines: number;
+  /** Conversations that started or continued on that day. */
+  sessions: number;
+  /** Number of flushes. */
+  flushes: number;
+}
+
+export interface TimeAnswer {
+  /** In order, without empty days. */
+  days: readonly TimeDay[];
+  /** Notes of a week, a month or a year. */
+  spans: number;
+  /** Notes without a day. */
+  undated: number;
+  notes: number;
+  sessions: number;
+  flushes: number;
+  /** Entries beyond the limits, which are not in `days`. */
+  left: { notes: number; sessions: number; flushes: number };
+  /** False: the backend cannot list notes. */
+  told: boolean;
+}
+
+export interface DayAnswer {
+  day: string;
+  notes: readonly MemoryFile[];
+  /** Notes of a week, a month or a year that includes the day. */
+  spans: readonly MemoryFile[];
+  sessions: readonly ConversationTime[];
+  flushes: readonly ConversationTime[];
+}
