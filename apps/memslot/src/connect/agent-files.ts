@@ -35,7 +35,7 @@ export function filesOf(agent: Agent, place: AgentPlace, connection: Connection)
     if (ifExists !== undefined && !existsSync(absolutePath(ifExists, place))) continue;
     if (text !== undefined) found.push({ path: target, what, edit: wholeFile(text(connection), mark), json: [] });
     else if (what === "instructions")
-      found.push({ path: target, what, edit: markedBlock(connection.instructions), json: [] });
+      found.push({ path: target, what, edit: markedBlock(instructionsOf(file, connection)), json: [] });
     else if (what === "server" && target.endsWith(".toml"))
       found.push({
         path: target,
@@ -55,6 +55,11 @@ export function filesOf(agent: Agent, place: AgentPlace, connection: Connection)
 
 function absolutePath(pattern: string, place: AgentPlace): string {
   return /^[~$@]/u.test(pattern) ? (patternPath(pattern, place) ?? "") : path.join(place.cwd, pattern);
+}
+
+/** The lines for the model, with the names that the agent gives the tools. */
+function instructionsOf({ toolPrefix = "", lines = [] }: AgentFile, { instructions }: Connection): string[] {
+  return [...instructions, ...lines].map((line) => line.replaceAll(/\bmemory_[a-z]+/gu, `${toolPrefix}$&`));
 }
 
 function entryOf({ entry, before, after }: AgentFile, connection: Connection): object {

@@ -73,10 +73,14 @@ async function onPrompt(event: HookEvent, run: HookRun): Promise<string | undefi
   return answerOf(event, text);
 }
 
+/** Sessions that end and are resumed have digests already: what they cover is dropped too. */
 async function onCompaction(event: HookEvent, run: HookRun): Promise<void> {
-  const dropped = await digest(event, run);
-  if (dropped === undefined) return;
-  await run.states.change(event, async (state) => ({ state: { ...state, dropped, shown: [] }, result: undefined }));
+  await digest(event, run);
+  await run.states.change(event, async (state) => {
+    const { digested, ...rest } = state;
+    if (digested === undefined) return { state, result: undefined };
+    return { state: { ...rest, dropped: digested, shown: [] }, result: undefined };
+  });
 }
 
 /** Stores the rest of a session, named `client:session`, and writes its digest; then the same for all idle sessions. */

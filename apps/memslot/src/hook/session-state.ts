@@ -11,6 +11,12 @@ export interface TranscriptPlace {
   readonly offset: number;
 }
 
+/** Messages and where their digests are. */
+export interface DigestedMessages {
+  readonly messages: number;
+  readonly citations: readonly string[];
+}
+
 /** The state of one session between its events. */
 export interface SessionState {
   readonly version: 1;
@@ -22,8 +28,10 @@ export interface SessionState {
   readonly told?: readonly string[] | undefined;
   /** Hashes of the lines of notes that the session has seen. */
   readonly shown: readonly string[];
+  /** What the digests since the last compaction cover: it is still in the context. */
+  readonly digested?: DigestedMessages | undefined;
   /** What the last compaction dropped, until the model is informed. */
-  readonly dropped?: { readonly messages: number; readonly citations: readonly string[] } | undefined;
+  readonly dropped?: DigestedMessages | undefined;
   /** Whether messages have no digest yet. */
   readonly waits?: boolean | undefined;
 }

@@ -24,6 +24,7 @@ const readOnMs = 400;
 /** The new lines of a transcript are read in parts of this size. */
 const partBytes = 4 * 1024 * 1024;
 const maxTold = 400;
+const maxCitations = 10;
 
 /** Stores new messages in the journal, on disk before they are marked as read; the journal drops duplicates. */
 export async function storeMessages(said: Said, place: HookPlace, forMs: number = readOnMs): Promise<void> {
@@ -48,15 +49,19 @@ async function storePart(said: Said, place: HookPlace): Promise<boolean> {
   });
 }
 
-/** Writes the pending digest of a session. Returns what it covers. */
-export async function digest(of: SessionKey, place: HookPlace): Promise<SessionState["dropped"]> {
-  return await place.states.change(of, async (state) => {
+/** Writes the pending digest of a session, and adds it to those since the last compaction. */
+export async function digest(of: SessionKey, place: HookPlace): Promise<void> {
+  await place.states.change(of, async (state) => {
     const journal = await journalOf(state, place);
     const written = await journal?.digest(place.signal);
     const waits = (journal?.waiting ?? 0) > 0;
-    const dropped =
-      written === undefined ? undefined : { messages: written.messages, citations: written.citations.slice(0, 10) };
-    return { state: { ...state, waits }, result: dropped };
+    if (written === undefined) return { state: { ...state, waits }, result: undefined };
+    const { messages, citations } = state.digested ?? { messages: 0, citations: [] };
+    const digested = {
+      messages: messages + written.messages,
+      citations: [...citations, ...written.citations].slice(-maxCitations),
+    };
+    return { state: { ...state, waits, digested }, result: undefined };
   });
 }
 

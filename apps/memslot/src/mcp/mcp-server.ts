@@ -5,6 +5,10 @@ import { packageVersion } from "../package-version.ts";
 import type { McpMemory } from "./mcp-memory.ts";
 import { listNotes, noteTemplate, readNote } from "./resources.ts";
 
+/** Claude Code defers the tools of a server until its model searches for them, except those with this mark. */
+const visibleMeta = { "anthropic/alwaysLoad": true };
+const atOnce: ReadonlySet<string> = new Set(["memory_search", "memory_append"]);
+
 /** Minimum interval of progress messages. */
 const PROGRESS_EVERY_MS = 100;
 
@@ -20,7 +24,9 @@ export interface McpServerOptions {
 export function createMcpServers(options: McpServerOptions): (connection: { era: "legacy" | "modern" }) => Server {
   const { memory, instructions, workspaceDir, timeZone } = options;
   const version = packageVersion();
-  const tools = toMcpTools(memory.tools);
+  const tools = toMcpTools(memory.tools).map((tool) =>
+    atOnce.has(tool.name) ? { ...tool, _meta: visibleMeta } : tool,
+  );
   const off = memory.tools.length === 0;
 
   return ({ era }) => {

@@ -324,6 +324,23 @@ describe("with a workspace for each test", () => {
   describe("what is said", () => {
     const names = transcripts.events;
 
+    test("before a compaction after --resume was noted at the end of the session before: the model learns of it", async () => {
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      await writeFile(transcript, transcripts["claude-code"].map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const event = { session_id: "5e55-11", transcript_path: transcript, cwd: "/home/ada/app" };
+      await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
+      await sandbox.runHere(["hook", "claude-code", "--finish", "claude-code:5e55-11"]);
+      expect(await logsOf(sandbox)).toContain("session 5e55-11");
+      await claude({ ...event, hook_event_name: "SessionStart", source: "resume" });
+      await claude({ ...event, hook_event_name: "PreCompact", trigger: "manual" });
+      const restarted = { ...event, hook_event_name: "SessionStart", source: "compact" };
+      const after = contextOf(await claude(restarted));
+      expect(after).toContain("dropped 2 messages");
+      expect(after).toMatch(/memory\/[\d-]+\.md#L\d/u);
+      await claude({ ...event, hook_event_name: "PreCompact", trigger: "manual", turn_id: "second" });
+      expect(contextOf(await claude({ ...restarted, turn_id: "second" }))).not.toContain("dropped");
+    });
+
     test.each(Object.keys(names) as (keyof typeof names)[])(
       "in %s is kept at the end of a turn and noted before a compaction, with its provenance",
       async (client) => {

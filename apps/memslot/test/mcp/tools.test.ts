@@ -42,6 +42,9 @@ describe("the tools", () => {
       expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
     }
     expect(tools[0]?.inputSchema.required).toEqual(["query"]);
+    // Claude Code defers tools without this mark.
+    const marked = tools.filter(({ _meta }) => _meta?.["anthropic/alwaysLoad"] === true).map(({ name }) => name);
+    expect(marked).toEqual(["memory_search", "memory_append"]);
   });
 
   test.each(transports)("search, read and write over %s", async (transport) => {

@@ -43,6 +43,10 @@ export interface AgentFile {
   readonly handler?: (command: string, event: string) => object;
   /** The `version` that a file of hooks needs. */
   readonly version?: number;
+  /** What the agent puts before the names of our tools, for the instructions. */
+  readonly toolPrefix?: string;
+  /** More lines of instructions for this agent. */
+  readonly lines?: readonly string[];
   /** The whole text of a file of its own, which `mark` identifies. */
   readonly text?: (connection: Connection) => string;
   readonly mark?: string;
