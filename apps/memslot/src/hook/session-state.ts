@@ -12,7 +12,7 @@ export interface TranscriptPlace {
 }
 
 /** Messages and where their digests are. */
-export interface DigestedMessages {
+interface DigestedMessages {
   readonly messages: number;
   readonly citations: readonly string[];
 }

@@ -1,0 +1,66 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { ClientId } from "@memslot/core";
+import { ownTexts } from "@memslot/indexing/host";
+import { beforeEach, describe, expect, test } from "vitest";
+import { type Sandbox } from "../run-memslot.ts";
+import recorded from "./recorded.json" with { type: "json" };
+import { contextOf, createNotes, journalOf, sendTo } from "./run-hook.ts";
+
+interface Recorded {
+  stop: string;
+  prompt: string;
+  typed: string;
+  /** Lines of a transcript, and one whose user message is `WRAPPED`. OpenCode sends messages instead. */
+  lines?: object[];
+  wrapped?: object;
+}
+
+const key = "0123456789abcdef01234567";
+const start = `${ownTexts.notesHeading}\n\n${ownTexts.notesIntro}\n\n>>> MEMORY.md ${key}\nNOISE about the zebra.\n<<< MEMORY.md ${key}\n\n${ownTexts.appendAdvice}`;
+const recall = `${ownTexts.recallIntro}\n>>> memory/boats.md#L3-L3 ${key}\nNOISE about the zebra.\n<<< memory/boats.md#L3-L3 ${key}`;
+const asHtml = (text: string): string => text.replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("'", "&#39;");
+/** Our text for a model, as programs wrap it in messages of the user. */
+const wrapped = [start, recall].flatMap((text) =>
+  recorded.wrappers.map((each) => each.replace("TEXT", text).replace("HTML", asHtml(text))),
+);
+
+describe.each(Object.entries(recorded.programs) as [ClientId, Recorded][])(
+  "of what %s records",
+  (client, { stop, prompt, typed, lines, wrapped: line }) => {
+    let sandbox: Sandbox;
+    beforeEach(async () => {
+      sandbox = await createNotes();
+    });
+    const event = { session_id: "s", cwd: "/home/user/app" };
+
+    test("only what the user typed is in the journal", async () => {
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      const inserted = wrapped.map((text, index) =>
+        JSON.parse(
+          JSON.stringify(line ?? {}).replace('"WRAPPED"', () => JSON.stringify(text)),
+          (name, value: unknown) => (name === "uuid" || name === "id" ? `${String(value)}-${index}` : value),
+        ),
+      );
+      const messages = [typed, ...wrapped].map((text, index) => ({ id: `m${index}`, role: "user", text }));
+      await writeFile(transcript, [...(lines ?? []), ...inserted].map((each) => `${JSON.stringify(each)}\n`).join(""));
+      const given = lines === undefined ? { messages } : { transcript_path: transcript };
+      await sendTo(sandbox, client, { ...event, ...given, hook_event_name: stop });
+      const entries = (await journalOf(sandbox)).split("\n").flatMap((each) => {
+        const { message } = JSON.parse(each || "{}") as { message?: { role: string; content: unknown } };
+        return message === undefined ? [] : message;
+      });
+      expect(entries).toHaveLength(1);
+      expect(entries[0]).toMatchObject({ role: "user" });
+      expect(JSON.stringify(entries[0]?.content)).toContain(typed);
+      expect(JSON.stringify(entries)).not.toMatch(/NOISE|zebra|memslot/u);
+    });
+
+    test("a prompt of inserted text brings no notes", async () => {
+      for (const [index, text] of wrapped.slice(0, 3).entries()) {
+        const asked = { ...event, hook_event_name: prompt, turn_id: String(index), prompt: text };
+        expect(contextOf(await sendTo(sandbox, client, asked, "--recall", "always"))).toBe("");
+      }
+    });
+  },
+);
