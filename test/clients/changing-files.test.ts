@@ -187,6 +187,20 @@ test("in a chat of Gemini a line may replace an earlier one, take back others or
   appendLine(file, { $set: { messages: [geminiLine("d", "user", "A dingo"), geminiLine("e", "gemini", "An emu")] } });
   expect(await left()).toEqual(["dingo", "emu"]);
   expect(await lineAt(readFileSync(file, "utf8").trimEnd().split("\n").length)).toBe("User: A dingo Assistant: An emu");
+  // A compaction keeps copies and adds a summary; the conversation itself stays.
+  const snapshot = [
+    geminiLine("s", "user", "<state_snapshot>A wombat</state_snapshot>"),
+    geminiLine("t", "gemini", "A yak"),
+  ];
+  const copies = { $set: { messages: [...snapshot, geminiLine("f", "gemini", "An emu")] } };
+  appendLine(file, copies);
+  appendLine(file, geminiLine("g", "user", "A flamingo"));
+  appendLine(file, copies);
+  for (const word of ["dingo", "emu", "flamingo"])
+    expect(await found(memory, word)).toEqual(["gemini:/app/session-1.jsonl"]);
+  for (const word of ["wombat", "yak"]) expect([word, await found(memory, word)]).toEqual([word, []]);
+  const { text } = await memory.readFile({ relPath: "gemini:/app/session-1.jsonl", from: 1 });
+  expect(text.split("An emu")).toHaveLength(2);
   appendLine(file, { $rewindTo: "unknown" });
   expect(await left()).toEqual([]);
   const messages = [geminiLine("x", "user", "Of an earlier version an emu")];

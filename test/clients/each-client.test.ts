@@ -7,6 +7,7 @@ import {
   assistant,
   claudeSession,
   codexSession,
+  copilotSession,
   cursorDatabase,
   cursorTranscript,
   geminiChat,
@@ -56,6 +57,11 @@ const histories: Record<string, { folder: string; make(cwd: string): void; answe
       opencodeSession(db, { id: "ses_2", cwd, parent: "ses_1", said: [user("A quagga for the helper")] });
     },
     answer: ["opencode:/ses_1", 2],
+  },
+  copilot: {
+    folder: ".copilot",
+    make: (cwd) => copilotSession(lab.home, cwd, "5d1e", said),
+    answer: ["copilot:/5d1e.jsonl", 7],
   },
   cursor: {
     folder: ".config/Cursor",

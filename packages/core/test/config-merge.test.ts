@@ -29,6 +29,7 @@ describe("defaults", () => {
       codex: ["/home/u/.codex"],
       gemini: ["/home/u/.gemini"],
       opencode: ["/home/u/.local/share/opencode"],
+      copilot: ["/home/u/.copilot"],
       cursor: [
         "/home/u/.cursor",
         `/home/u/${process.platform === "darwin" ? "Library/Application Support" : ".config"}/Cursor/User`,

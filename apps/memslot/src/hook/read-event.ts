@@ -38,16 +38,16 @@ export function storedAnswer({ shape }: HookEvent): string | undefined {
 /** Reads the input of a hook. `undefined` for no event, no session, a subagent or an unused name. */
 export function readEvent(text: string, given: ClientId, at: Date): HookEvent | undefined {
   const input = objectOf(text);
-  const name = textIn(input, "hook_event_name") ?? textIn(input, "hookEventName");
+  const name = textIn(input, "hook_event_name") ?? textIn(input, "hookEventName") ?? nameByField(input, given);
   const sessionId = textIn(input, "session_id") ?? textIn(input, "sessionId") ?? textIn(input, "conversation_id");
   if (input === undefined || name === undefined || sessionId === undefined || sessionId.length > 200) return undefined;
   const moment = momentOf(name);
-  if (moment === undefined || textIn(input, "agent_id") !== undefined) return undefined;
+  if (moment === undefined || (textIn(input, "agent_id") ?? textIn(input, "agentId")) !== undefined) return undefined;
   const turnId = textIn(input, "turn_id") ?? textIn(input, "generation_id");
   const client = senderOf(input, given);
   return {
     client,
-    shape: given,
+    shape: given === "claude-code" ? given : client,
     moment,
     name,
     sessionId,
@@ -60,12 +60,17 @@ export function readEvent(text: string, given: ClientId, at: Date): HookEvent | 
   };
 }
 
+function nameByField(input: Record<string, unknown> | undefined, given: ClientId): string | undefined {
+  const fields = Object.entries(agentOf(given).hooks?.fields ?? {});
+  return fields.find(([field]) => input?.[field] !== undefined)?.[1];
+}
+
 function senderOf(input: Record<string, unknown>, given: ClientId): ClientId {
   return (agents.find(({ hooks }) => hooks?.isSender?.(input, given))?.id ?? given) as ClientId;
 }
 
 function transcriptIn(input: Record<string, unknown>): string | undefined {
-  const file = textIn(input, "transcript_path");
+  const file = textIn(input, "transcript_path") ?? textIn(input, "transcriptPath");
   return file !== undefined && path.isAbsolute(file) ? file : undefined;
 }
 
@@ -131,7 +136,7 @@ export type RecallMode = "off" | "strong" | "always";
 export interface HookEvent {
   /** The sender: Cursor and VS Code also run hooks that were written for Claude Code. */
   readonly client: ClientId;
-  /** The agent whose answer format the sender reads. */
+  /** The agent whose answer format the sender reads: agents run the hooks of Claude Code with its format. */
   readonly shape: ClientId;
   readonly moment: HookMoment;
   readonly name: string;

@@ -1,5 +1,7 @@
 import type { ClientId, Memory } from "@memslot/core";
+import { agentOf } from "@memslot/indexing/host";
 import { type HookEvent, type RecallMode, answerOf, storedAnswer } from "./read-event.ts";
+import type { SessionState } from "./session-state.ts";
 import { linesShown, recallText, startText } from "./shown-text.ts";
 import { type HookPlace, digest, projectOf, storeMessages, storeRest } from "./store-messages.ts";
 
@@ -60,17 +62,32 @@ async function onStart(event: HookEvent, run: HookRun): Promise<string | undefin
 
 async function onPrompt(event: HookEvent, run: HookRun): Promise<string | undefined> {
   const { prompt = "" } = event;
-  if (run.recall === "off" || prompt === "" || answerOf(event, "x") === undefined) return undefined;
-  const shown = new Set(run.states.read(event.client, event.sessionId).shown);
-  const text = await run.withMemory((memory) =>
-    recallText(memory, prompt, { mode: run.recall, shown, signal: run.signal }),
-  );
+  if (prompt === "" || answerOf(event, "x") === undefined) return undefined;
+  const before = run.states.read(event.client, event.sessionId);
+  const start = await startAgain(before, run);
+  const shown = new Set([...before.shown, ...linesShown(start)]);
+  const found =
+    run.recall === "off"
+      ? ""
+      : await run.withMemory((memory) => recallText(memory, prompt, { mode: run.recall, shown, signal: run.signal }));
+  const text = [start, found].filter((each) => each !== "").join("\n\n");
   if (text === "") return undefined;
-  await run.states.change(event, async (state) => ({
-    state: { ...state, shown: [...state.shown, ...linesShown(text)] },
+  await run.states.change(event, async ({ dropped, ...state }) => ({
+    state: {
+      ...state,
+      ...(start === "" && { dropped }),
+      shown: [...state.shown, ...linesShown(text)],
+    },
     result: undefined,
   }));
   return answerOf(event, text);
+}
+
+/** The text of a start for the first prompt after a compaction, with an agent that sends no start then. */
+async function startAgain({ client, dropped, project }: SessionState, run: HookRun): Promise<string> {
+  if (dropped === undefined || agentOf(client).conversations?.compactionIn === undefined) return "";
+  const { agent, readOnly } = run;
+  return await startText({ agent, now: run.now(), readOnly, project, dropped });
 }
 
 /** Sessions that end and are resumed have digests already: what they cover is dropped too. */

@@ -32,6 +32,8 @@ export interface SessionState {
   readonly digested?: DigestedMessages | undefined;
   /** What the last compaction dropped, until the model is informed. */
   readonly dropped?: DigestedMessages | undefined;
+  /** The last compaction that the transcript recorded. */
+  readonly compaction?: string | undefined;
   /** Whether messages have no digest yet. */
   readonly waits?: boolean | undefined;
 }

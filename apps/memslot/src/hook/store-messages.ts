@@ -5,9 +5,9 @@ import path from "node:path";
 import { type ConversationJournal, type ConversationMessage, openConversationJournal } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import { noFollow } from "@memslot/core/files";
-import { agentOf, readLines, stripInjected, type TranscriptLine } from "@memslot/indexing/host";
+import { agentOf, isObject, jsonOf, readLines, stripInjected } from "@memslot/indexing/host";
 import type { HookEvent } from "./read-event.ts";
-import { hashOf, type HookStates, type SessionKey, type SessionState, type TranscriptPlace } from "./session-state.ts";
+import { hashOf, type HookStates, type SessionKey, type SessionState } from "./session-state.ts";
 
 export interface HookPlace {
   readonly config: MemslotConfig;
@@ -41,28 +41,43 @@ export async function storeRest({ client, sessionId, transcript }: SessionState,
 async function storePart(said: Said, place: HookPlace): Promise<boolean> {
   return await place.states.change(said, async (before) => {
     const state = { ...before, project: before.project ?? projectOf(said.cwd) };
-    const { messages, transcript, hasRest, told } = await newMessages(said, state, place.now());
+    const part = await newMessages(said, state, place.now());
+    const { transcript, hasRest, told, compaction } = part;
     const journal = await journalOf(state, place);
-    const added = (await journal?.add(messages)) ?? 0;
+    const added = (await journal?.add(part.messages)) ?? 0;
     const waits = state.waits === true || added > 0 || hasRest;
-    return { state: { ...state, transcript, told, waits }, result: hasRest };
+    const after = { ...state, transcript, told, waits };
+    if (compaction === undefined) return { state: after, result: hasRest };
+    const { digested, ...lasting } = await withDigest(after, journal, place);
+    // The digests also cover messages that are still in the context.
+    const messages = Math.max(0, (digested?.messages ?? 0) - compaction.kept);
+    const dropped = digested && { ...digested, messages };
+    return { state: { ...lasting, compaction: compaction.id, shown: [], dropped }, result: hasRest };
   });
 }
 
 /** Writes the pending digest of a session, and adds it to those since the last compaction. */
 export async function digest(of: SessionKey, place: HookPlace): Promise<void> {
-  await place.states.change(of, async (state) => {
-    const journal = await journalOf(state, place);
-    const written = await journal?.digest(place.signal);
-    const waits = (journal?.waiting ?? 0) > 0;
-    if (written === undefined) return { state: { ...state, waits }, result: undefined };
-    const { messages, citations } = state.digested ?? { messages: 0, citations: [] };
-    const digested = {
-      messages: messages + written.messages,
-      citations: [...citations, ...written.citations].slice(-maxCitations),
-    };
-    return { state: { ...state, waits, digested }, result: undefined };
-  });
+  await place.states.change(of, async (state) => ({
+    state: await withDigest(state, await journalOf(state, place), place),
+    result: undefined,
+  }));
+}
+
+async function withDigest(
+  state: SessionState,
+  journal: ConversationJournal | undefined,
+  { signal }: HookPlace,
+): Promise<SessionState> {
+  const written = await journal?.digest(signal);
+  const waits = (journal?.waiting ?? 0) > 0;
+  if (written === undefined) return { ...state, waits };
+  const { messages, citations } = state.digested ?? { messages: 0, citations: [] };
+  const digested = {
+    messages: messages + written.messages,
+    citations: [...citations, ...written.citations].slice(-maxCitations),
+  };
+  return { ...state, waits, digested };
 }
 
 async function journalOf(
@@ -82,6 +97,8 @@ async function journalOf(
 interface NewMessages extends Pick<SessionState, "transcript" | "told"> {
   readonly messages: readonly ConversationMessage[];
   readonly hasRest: boolean;
+  /** The compaction after these messages. */
+  readonly compaction?: { readonly id: string; readonly kept: number } | undefined;
 }
 
 async function newMessages(said: Said, state: SessionState, now: Date): Promise<NewMessages> {
@@ -90,7 +107,7 @@ async function newMessages(said: Said, state: SessionState, now: Date): Promise<
   if (transcript === undefined || agentOf(said.client).conversations?.said === undefined)
     return { messages: said.messages, transcript: since, hasRest: false };
   try {
-    const part = await readNewPart(transcript, said, now, since);
+    const part = await readNewPart(transcript, said, now, state);
     const left = [...(state.told ?? [])];
     const messages = part.messages.filter((message) => !takeOut(left, toldAs(message)));
     return { ...part, messages, told: part.hasRest && left.length > 0 ? left : undefined };
@@ -118,12 +135,15 @@ export function projectOf(cwd: string | undefined): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** The new messages of a transcript; all of them if the file was replaced. Throws what the file system throws. */
+/**
+ * The new messages of a transcript, until a compaction; all of them if the file was replaced. Throws what the file
+ * system throws.
+ */
 async function readNewPart(
   file: string,
   session: SessionKey,
   now: Date,
-  since: TranscriptPlace | undefined,
+  { transcript: since, compaction: known }: SessionState,
 ): Promise<NewMessages> {
   const handle = await open(file, constants.O_RDONLY | noFollow);
   try {
@@ -132,37 +152,38 @@ async function readNewPart(
     const from = since?.file !== file || since.offset > stats.size ? 0 : since.offset;
     const messages = new Map<string, ConversationMessage>();
     let offset = from;
+    let compaction: NewMessages["compaction"];
     for await (const lines of readLines(handle, from, stats.size)) {
       for (const line of lines.filter(({ ended }) => ended)) {
-        const message = messageIn(line, session, now);
-        if (message !== undefined) messages.set(message.id, message);
         offset = line.end;
+        const value = jsonOf(line.bytes);
+        if (!isObject(value)) continue;
+        const message = messageIn(value, line.start, session, now);
+        if (message !== undefined) messages.set(message.id, message);
+        const found = agentOf(session.client).conversations?.compactionIn?.(value);
+        if (found !== undefined && found.id !== known) compaction = found;
+        if (compaction !== undefined) break;
       }
-      if (offset - from >= partBytes) break;
+      if (compaction !== undefined || offset - from >= partBytes) break;
     }
-    const hasRest = offset - from >= partBytes && offset < stats.size;
-    return { messages: [...messages.values()], transcript: { file, offset }, hasRest };
+    const hasRest = (compaction !== undefined || offset - from >= partBytes) && offset < stats.size;
+    return { messages: [...messages.values()], transcript: { file, offset }, hasRest, compaction };
   } finally {
     await handle.close();
   }
 }
 
 function messageIn(
-  { bytes, start }: TranscriptLine,
+  line: Record<string, unknown>,
+  start: number,
   { client, sessionId }: SessionKey,
   now: Date,
 ): ConversationMessage | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes?.toString("utf8") ?? "");
-    if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-    const said = agentOf(client).conversations?.said?.(value as Record<string, unknown>);
-    const text = said === undefined ? "" : stripInjected(said.text, said.role);
-    if (said === undefined || text.trim() === "") return undefined;
-    const at = said.at !== undefined && !Number.isNaN(Date.parse(said.at)) ? said.at : now.toISOString();
-    return { role: said.role, text, id: (said.id ?? idAt(sessionId, start, text)).slice(0, 200), at };
-  } catch {
-    return undefined;
-  }
+  const said = agentOf(client).conversations?.said?.(line);
+  const text = said === undefined ? "" : stripInjected(said.text, said.role);
+  if (said === undefined || text.trim() === "") return undefined;
+  const at = said.at !== undefined && !Number.isNaN(Date.parse(said.at)) ? said.at : now.toISOString();
+  return { role: said.role, text, id: (said.id ?? idAt(sessionId, start, text)).slice(0, 200), at };
 }
 
 /** The id of a message without one: its place and text, so that it is the same when it is read again. */

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough } from "node:stream";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
@@ -67,7 +67,12 @@ describe("with one workspace", () => {
     async ({ client, sender, moment, input, answer, index }) => {
       const sent = JSON.stringify(input).replaceAll("SESSION", `session-${index}`);
       const event = readEvent(sent, client, new Date());
-      expect(event).toMatchObject({ client: sender ?? client, shape: client, moment, cwd: "/home/ada/app" });
+      expect(event).toMatchObject({
+        client: sender ?? client,
+        shape: client === "claude-code" ? client : (sender ?? client),
+        moment,
+        cwd: "/home/ada/app",
+      });
       const finished = await sendTo(sandbox, client, sent);
       expect(finished).toMatchObject({ exitCode: 0, stderr: "" });
       if (answer === undefined) expect(finished.stdout).toBe("");
@@ -368,7 +373,7 @@ describe("with a workspace for each test", () => {
         await sendTo(sandbox, client, { ...event, hook_event_name: compact, turn_id: "other" });
         await sendTo(sandbox, client, { ...event, hook_event_name: stop, turn_id: "other" });
         expect(await logsOf(sandbox)).toBe(logs);
-        if (client === "gemini" || client === "cursor") return;
+        if (client === "gemini" || client === "cursor" || client === "copilot") return;
         const after = contextOf(
           await sendTo(sandbox, client, { ...event, hook_event_name: "SessionStart", source: "compact" }),
         );
@@ -380,6 +385,57 @@ describe("with a workspace for each test", () => {
         expect(later).not.toContain("dropped");
       },
     );
+
+    test("in Gemini has a digest when the transcript records a compaction, and the next prompt says what was dropped", async () => {
+      const file = path.join(sandbox.cwd, "t.jsonl");
+      const line = (id: string, type: string, text: string): object => ({ id, type, content: [{ text }] });
+      const append = (...lines: object[]) =>
+        appendFile(file, lines.map((each) => `${JSON.stringify(each)}\n`).join(""));
+      const send = (event: string, more: object = {}) =>
+        sendTo(sandbox, "gemini", {
+          session_id: "s",
+          transcript_path: file,
+          cwd: "/a",
+          hook_event_name: event,
+          ...more,
+        });
+      let turn = 0;
+      const turnEnds = async (): Promise<void> => {
+        for (const event of ["PreCompress", "AfterAgent"]) await send(event, { turn_id: String(turn++) });
+      };
+      expect(contextOf(await send("SessionStart", { source: "startup" }))).toContain("5544");
+      for (const [user, model] of [
+        ["u1", "m1"],
+        ["u2", "m2"],
+      ] as const) {
+        await append(line(user, "user", `Question ${user}.`), line(model, "gemini", `Answer ${model}.`));
+        await turnEnds();
+      }
+      expect((await send("BeforeAgent", { prompt: question })).stdout).toBe("");
+      expect(await logsOf(sandbox)).toBe("");
+
+      // Copies of the messages that stay have other ids.
+      const snapshot = line("k1", "user", "<state_snapshot>NOISE</state_snapshot>");
+      const confirmed = line("k2", "gemini", "Got it. Thanks for the additional context!");
+      const kept = [line("k0", "user", "<session_context>NOISE</session_context>"), snapshot, confirmed];
+      await append({ $set: { messages: [...kept, line("k3", "gemini", "Answer m2.")] } });
+      await append(line("u3", "user", "Question u3."), line("m3", "gemini", "Answer m3."));
+      await turnEnds();
+      const logs = await logsOf(sandbox);
+      expect(logs).toContain("user: Question u2.");
+      expect(`${logs}${await journalOf(sandbox)}`).not.toMatch(/NOISE|Got it/u);
+      expect(await journalOf(sandbox)).toContain("Answer m3.");
+      const next = contextOf(await send("BeforeAgent", { prompt: "and what is the name of the boat?" }));
+      expect(next).toContain("dropped 3 messages");
+      expect(next).toMatch(/memory\/[\d-]+\.md#L\d/u);
+      expect(next).toContain("5544");
+      expect((await send("BeforeAgent", { prompt: question })).stdout).toBe("");
+
+      // The same compaction in a later line is no other one.
+      await append({ $set: { messages: [...kept, line("k3", "gemini", "Answer m2.")] } });
+      await turnEnds();
+      expect(await logsOf(sandbox)).toBe(logs);
+    });
 
     let turn = 0;
     const transcriptFile = (): string => path.join(sandbox.cwd, "t.jsonl");

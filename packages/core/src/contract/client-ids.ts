@@ -6,6 +6,7 @@ export const clientIds = [
   "codex",
   "gemini",
   "opencode",
+  "copilot",
   "cursor",
   "vscode",
   "claude-desktop",
@@ -22,5 +23,6 @@ export const clientFolderPatterns = {
   codex: ["$CODEX_HOME|~/.codex"],
   gemini: ["$GEMINI_CLI_HOME/.gemini|~/.gemini"],
   opencode: ["$XDG_DATA_HOME/opencode|~/.local/share/opencode"],
+  copilot: ["$COPILOT_HOME|~/.copilot"],
   cursor: ["~/.cursor", "@config/Cursor/User"],
 } as const;

@@ -61,6 +61,10 @@ interface AgentHooks {
   /** The moments at which the agent passes text to its model, with the JSON that it expects. */
   readonly answers: Readonly<Partial<Record<HookMoment, (event: string, text: string) => object>>>;
   readonly stored?: object;
+  /** Fields that only one event has, for an agent that does not send the name of the event. The first one counts. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** The shell that runs commands on Windows, if it needs `&` before a quoted program. */
+  readonly shell?: "powershell";
   /** Whether this agent sent an event to the hook of `given`, another agent. */
   readonly isSender?: (input: JsonObject, given: string) => boolean;
 }
@@ -81,6 +85,8 @@ export interface Conversations {
   readonly said?: (line: JsonObject) => SaidLine | undefined;
   /** The working folder of the agent, if the line names it. */
   readonly folderOf?: (line: JsonObject) => unknown;
+  /** The compaction that a line records, if the agent reports it nowhere else: an id, and how many messages it kept. */
+  readonly compactionIn?: (line: JsonObject) => { readonly id: string; readonly kept: number } | undefined;
   /** Finds the conversations and notes in one of the folders. Changes nothing there. */
   readonly find: (finder: Finder, folder: string) => Promise<void>;
 }
@@ -132,7 +138,7 @@ export function additionalContext(hookEventName: string, text: string): object {
 export interface AgentCode {
   readonly files?: Partial<Record<AgentFile["what"], Pick<AgentFile, "entry" | "handler" | "text" | "mark">>>;
   readonly hooks?: Pick<AgentHooks, "answers" | "isSender">;
-  readonly conversations?: Pick<Conversations, "said" | "folderOf" | "find">;
+  readonly conversations?: Pick<Conversations, "said" | "folderOf" | "compactionIn" | "find">;
   readonly silentSkips?: NonNullable<Agent["silentSkips"]>;
 }
 

@@ -12,6 +12,7 @@ import {
   objectAt,
   readSmall,
   textAt,
+  textOf,
   type TranscriptRecord,
 } from "../sources/transcript-lines.ts";
 import { everywhere } from "../sources/project-match.ts";
@@ -33,6 +34,14 @@ const conversations = {
   // `{id, timestamp, type: "user" | "gemini", content}`; the same id again is the same message.
   said: ({ type, content, id, timestamp }: JsonObject) =>
     saidBy(type === "gemini" ? "assistant" : type, content, id, timestamp),
+  compactionIn(line: JsonObject) {
+    const messages = replacedIn(line);
+    const at = snapshotAt(messages);
+    const id = textAt(messages[at], "id");
+    if (id === undefined) return undefined;
+    const kept = messages.slice(at + 2).filter((each) => recordIn(each, conversations).kind === "message");
+    return { id, kept: kept.length };
+  },
   async find(finder: Finder, folder: string) {
     const named = await projectNames(path.join(folder, "projects.json"));
     for (const name of await finder.folders(path.join(folder, "tmp")))
@@ -59,6 +68,19 @@ export const gemini: AgentCode = {
 
 const recordOf = recordReader(conversations);
 
+/** The messages of a line that replaces all earlier ones. */
+function replacedIn(line: unknown): JsonObject[] {
+  const messages = objectAt(line, "$set")?.["messages"];
+  return Array.isArray(messages) ? messages.filter(isObject) : [];
+}
+
+/** The summary that a compaction puts before the messages that it keeps, and that the model confirms; else -1. */
+function snapshotAt(messages: readonly JsonObject[]): number {
+  return messages.findIndex(
+    ({ type, content }) => type === "user" && textOf(content, true).trimStart().startsWith("<state_snapshot>"),
+  );
+}
+
 async function findProject(finder: Finder, place: string, named: ReadonlyMap<string, string>): Promise<void> {
   const name = path.basename(place);
   const written = absoluteFolder((await readSmall(path.join(place, ".project_root"))).trim());
@@ -80,11 +102,16 @@ async function projectNames(file: string): Promise<Map<string, string>> {
   return new Map(Object.entries(projects).map(([folder, name]) => [String(name), folder]));
 }
 
-/** The remaining messages: a line with the same id replaces an earlier one; `$rewindTo` removes. */
+/**
+ * The remaining messages: a line with the same id replaces an earlier one; `$rewindTo` removes. A compaction writes
+ * copies of the messages that it keeps, with other ids: the conversation itself stays.
+ */
 async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecords {
   const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
   const byId = new Map<string | undefined, (typeof kept)[number]>();
+  const copies = new Set<string | undefined>();
   const put = (number: number, id: string | undefined, record: TranscriptRecord): void => {
+    if (id !== undefined && copies.has(id)) return;
     const earlier = id === undefined ? undefined : byId.get(id);
     if (earlier === undefined) {
       const entry = { number, id, record };
@@ -99,17 +126,21 @@ async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecord
     const line = jsonOf(bytes);
     const back = textAt(line, "$rewindTo");
     if (back !== undefined) {
+      if (copies.has(back)) continue;
       // Removes the named message too; an unknown id removes all.
       const named = byId.get(back);
       for (const { id } of kept.splice(named === undefined ? 0 : kept.indexOf(named))) byId.delete(id);
       continue;
     }
-    const messages = objectAt(line, "$set")?.["messages"];
-    if (Array.isArray(messages) && messages.length > 0) {
+    const messages = replacedIn(line);
+    const snapshot = textAt(messages[snapshotAt(messages)], "id");
+    if (snapshot !== undefined && !copies.has(snapshot)) for (const each of messages) copies.add(textAt(each, "id"));
+    if (messages.length === 0) put(number, textAt(line, "id"), record);
+    else if (snapshot === undefined) {
       kept.length = 0;
       byId.clear();
-      for (const each of messages.filter(isObject)) put(number, textAt(each, "id"), recordIn(each, conversations));
-    } else put(number, textAt(line, "id"), record);
+    }
+    for (const each of messages) put(number, textAt(each, "id"), recordIn(each, conversations));
   }
   for (const { number, record } of kept) yield [number, record];
 }

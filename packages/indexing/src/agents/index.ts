@@ -3,6 +3,7 @@ import { additionalContext, type Agent, type AgentCode, type HookMoment } from "
 import table from "./agents.json" with { type: "json" };
 import { claudeCode } from "./claude-code.ts";
 import { codex } from "./codex.ts";
+import { copilot } from "./copilot.ts";
 import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
@@ -11,14 +12,16 @@ const vscode: AgentCode = {
   files: { hooks: { handler: (command) => ({ type: "command", command, timeout: 10 }) } },
   hooks: {
     answers: { start: additionalContext },
-    // It also runs the hooks of Claude Code, and is the only agent with names in camel case.
-    isSender: (input, given) => given === "claude-code" && (textAt(input, "hookEventName") ?? "").trim() !== "",
+    // It also runs the hooks of Claude Code and Copilot CLI, and is the only agent with names in camel case.
+    isSender: (input, given) =>
+      ["claude-code", "copilot"].includes(given) && (textAt(input, "hookEventName") ?? "").trim() !== "",
   },
 };
 
 const codeOf: Readonly<Record<string, AgentCode>> = {
   "claude-code": claudeCode,
   codex,
+  copilot,
   cursor,
   gemini,
   opencode,

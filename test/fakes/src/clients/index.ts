@@ -87,6 +87,25 @@ export function geminiLine(id: string, type: "user" | "gemini", content: string)
   return { id, timestamp: "2026-11-20T10:00:00.000Z", type, content };
 }
 
+/** A session of Copilot CLI, with lines of tools, a skill and a subagent. */
+export function copilotSession(home: string, cwd: string, id: string, said: readonly Said[]): void {
+  const line = (type: string, data: object, at?: string, more: object = {}): object => ({
+    type,
+    data,
+    id: `${type}-${at}`,
+    timestamp: at ?? "2026-11-20T09:59:00.000Z",
+    ...more,
+  });
+  writeLines(path.join(home, ".copilot/session-state", id, "events.jsonl"), [
+    line("session.start", { sessionId: id, copilotVersion: "1.0.102", context: { cwd } }),
+    line("user.message", { content: "a reminder of a skill", source: "skill-x" }),
+    line("user.message", { content: "Do it, helper." }, undefined, { agentId: "a" }),
+    line("tool.execution_complete", { result: { content: "a listing of toolnoise files" } }),
+    line("assistant.message", { content: "", reasoningText: "hidden thoughts" }),
+    ...said.map(({ role, text, at }) => line(`${role}.message`, { content: text, transformedContent: "caveat" }, at)),
+  ]);
+}
+
 /** A transcript of Cursor's command line: no times, no folder but in the name. */
 export function cursorTranscript(home: string, cwd: string, id: string, said: readonly Said[]): string {
   const project = slugOf(cwd).replace(/^-/u, "");
