@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the built command. Plain JavaScript with old syntax, so that an old Node gets a sentence and not a stack trace.
-import { expectShortRun, useCompileCache } from "./start.js";
+import { expectShortRun, privateStateDir, useCompileCache } from "./start.js";
 
 const NEEDED = [22, 22];
 
@@ -18,8 +18,19 @@ if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) {
     `memslot: ${process.getBuiltinModule("node:url").fileURLToPath(built)} is not there: this checkout has not been built. Run \`pnpm build\` in its top folder first.\n`,
   );
   process.exitCode = 1;
-} else {
+} else if (!(await isAnsweredByServer())) {
   expectShortRun(process.argv.slice(2));
   useCompileCache();
   await import(built.href);
+}
+
+/** Whether a running server answered, for a hook: without loading the command. */
+async function isAnsweredByServer() {
+  if (process.argv[2] !== "hook") return false;
+  try {
+    const hook = await import("../dist/warm-hook.js");
+    return await hook.isAnsweredByServer(privateStateDir);
+  } catch {
+    return false;
+  }
 }

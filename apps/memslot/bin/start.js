@@ -34,8 +34,8 @@ export function expectShortRun(args) {
  */
 export function useCompileCache() {
   try {
-    const stateDir = stateDirOf(process.env);
-    if (!isPrivate(stateDir, fs.statSync(stateDir))) return;
+    const stateDir = privateStateDir(process.env);
+    if (stateDir === undefined) return;
     const folder = path.join(stateDir, "cache", "node");
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
     for (const each of [path.dirname(folder), folder]) if (!isPrivate(each, fs.lstatSync(each))) return;
@@ -43,6 +43,12 @@ export function useCompileCache() {
   } catch {
     // No state folder yet, one that is read-only, or a file in its place: the command starts without.
   }
+}
+
+/** The state folder; undefined if another user can write in it. Throws if there is none. */
+export function privateStateDir(env) {
+  const stateDir = stateDirOf(env);
+  return isPrivate(stateDir, fs.statSync(stateDir)) ? stateDir : undefined;
 }
 
 /** Where `resolveStateDir` of the core finds it, which is not loaded yet. */

@@ -1,10 +1,19 @@
 import { spawn } from "node:child_process";
-import { type ClientId, type Memory, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
-import type { HookMoment } from "@memslot/indexing/host";
+import { Readable } from "node:stream";
+import {
+  type AgentConfig,
+  type ClientId,
+  type Memory,
+  type MemslotConfig,
+  messageOf,
+  withDeadline,
+} from "@memslot/core";
+import { type HookMoment, agents } from "@memslot/indexing/host";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ownProgram } from "../own-program.ts";
 import { type HookEvent, type RecallMode, readEvent, readInput } from "../hook/read-event.ts";
 import { finishSessions, runHook } from "../hook/run-hook.ts";
+import type { ServedHook } from "../hook/serve-hooks.ts";
 import { noteFault, openHookStates } from "../hook/session-state.ts";
 import type { HookPlace } from "../hook/store-messages.ts";
 import { chooseAgent, disabledReason, isAuto } from "../open/agents.ts";
@@ -19,7 +28,12 @@ export interface HookCommandOptions extends CommonOptions {
   home?: string;
   /** `client:session`: no event, but the digests that are due, of this session first. */
   finish?: string;
+  /** A server ended while it handled the event: handle it although it is marked as handled. */
+  again?: boolean;
 }
+
+/** Whether a server serves a configuration and its agent. */
+type Serves = (config: MemslotConfig, agent: AgentConfig) => boolean;
 
 /** From the start of the process, which takes seconds on a busy machine. */
 const deadlineMs: Record<HookMoment, number> = {
@@ -35,33 +49,82 @@ const finishMs = 20_000;
 /**
  * `memslot hook`: one event of an agent. Always ends with 0 and without a message; `memslot doctor` reports failures.
  */
-export async function hook(given: CommandContext, options: HookCommandOptions, client = ""): Promise<number> {
+export async function hook(context: CommandContext, options: HookCommandOptions, client = ""): Promise<number> {
+  // commander lets no other client through.
+  const answer = await answerOrNone(context, options, client as ClientId);
+  if (answer !== "") context.output.write(answer);
+  return ExitCode.ok;
+}
+
+const recallModes: readonly string[] = ["off", "strong", "always"] satisfies RecallMode[];
+
+/** What the process of a hook would print, for a server. Undefined if the server must not answer it. */
+export async function servedHook(
+  given: CommandContext,
+  { call, cwd, env, input, runningMs, signal }: ServedHook,
+  serves: Serves,
+): Promise<string | undefined> {
+  const { client, workspace, config: configPath, recall = "strong", readOnly = false, agent, home } = call;
+  const isKnown = agents.some(({ id, hooks }) => id === client && hooks !== undefined) && recallModes.includes(recall);
+  if (!isKnown || ofProcess.some((name) => env[name] !== given.env[name])) return undefined;
+  const stdin = Readable.from([input]);
+  const context = { ...given, cwd, env, stdin, runningMs, signal, workspace, configPath };
+  const options = { recall: recall as RecallMode, readOnly, ...(agent && { agent }), ...(home && { home }) };
+  try {
+    return await answerOrNone(context, options, client as ClientId, serves);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Variables that a process reads by itself, so that a server has its own values of them. */
+const ofProcess = [
+  "TZ",
+  "MEMSLOT_DEBUG",
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_USE_ENV_PROXY",
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+];
+
+class NotServed extends Error {}
+
+/** Throws only `NotServed`. */
+async function answerOrNone(
+  given: CommandContext,
+  options: HookCommandOptions,
+  client: ClientId,
+  serves: Serves = () => true,
+): Promise<string> {
   const context = quiet(given, options);
   const what = `the hook of ${client}`;
+  let isLate = false;
   const within = async <T>(moment: HookMoment, run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const limitMs = deadlineOf(context, moment);
     const leftMs = limitMs - (context.runningMs?.() ?? 0);
-    if (leftMs <= 0) throw new Error(`${what} had no time left: its process took ${limitMs} ms to get to the event`);
-    return await withDeadline({ what, deadlineMs: leftMs, signals: [context.signal] }, run);
+    isLate = leftMs <= 0;
+    if (isLate) throw new Error(`${what} had no time left: its process took ${limitMs} ms to get to the event`);
+    const timer = setTimeout(() => (isLate = true), leftMs);
+    const limits = { what, deadlineMs: leftMs, signals: [context.signal] };
+    return await withDeadline(limits, run).finally(() => clearTimeout(timer));
   };
   try {
     if (options.finish !== undefined) {
       const { finish } = options;
       await withDeadline({ what, deadlineMs: finishMs, signals: [context.signal] }, async (signal) => {
-        const place = await placeOf(context, options, signal);
+        const place = await placeOf(context, options, signal, serves);
         if (place !== undefined) await finishSessions(place, finish);
       });
-      return ExitCode.ok;
+      return "";
     }
     const text = await within("start", (signal) => readInput(context.stdin, signal));
-    // commander lets no other client through.
-    const event = readEvent(text, client as ClientId, new Date());
-    const answer = event && (await within(event.moment, (signal) => answerTo(event, context, options, signal)));
-    if (answer !== undefined) context.output.write(`${answer}\n`);
+    const event = readEvent(text, client, new Date());
+    const answer = event && (await within(event.moment, (signal) => answerTo(event, context, options, signal, serves)));
+    return answer === undefined ? "" : `${answer}\n`;
   } catch (error) {
-    noteFault(context, { client, message: messageOf(error) });
+    if (error instanceof NotServed) throw error;
+    noteFault(context, { client, message: messageOf(error) }, isLate || context.signal.aborted);
+    return "";
   }
-  return ExitCode.ok;
 }
 
 async function answerTo(
@@ -69,13 +132,15 @@ async function answerTo(
   context: CommandContext,
   options: HookCommandOptions,
   signal: AbortSignal,
+  serves: Serves,
 ): Promise<string | undefined> {
-  const place = await placeOf(context, options, signal);
+  const place = await placeOf(context, options, signal, serves);
   if (place === undefined) return undefined;
   return await runHook(event, {
     ...place,
     recall: options.recall,
     readOnly: options.readOnly === true,
+    again: options.again === true,
     withMemory: (use) => withIndex(context, place, use),
     finishLater: () => finishLater(event, context, options),
   });
@@ -91,9 +156,11 @@ async function placeOf(
   context: CommandContext,
   options: HookCommandOptions,
   signal: AbortSignal,
+  serves: Serves,
 ): Promise<HookPlace | undefined> {
   const config: MemslotConfig = await readConfig(context);
   const agent = chooseAgent(config, options.agent);
+  if (!serves(config, agent)) throw new NotServed();
   if (disabledReason(config, agent) !== undefined) return undefined;
   return { config, agent, states: openHookStates(config.stateDir), now: () => new Date(), signal };
 }

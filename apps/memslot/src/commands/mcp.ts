@@ -3,6 +3,7 @@ import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import { withoutAgentKeys, chooseAgent, disabledReason } from "../open/agents.ts";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
+import { serveHooks } from "../hook/serve-hooks.ts";
 import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
@@ -84,6 +85,7 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
     now: () => new Date(),
   });
   memory.start();
+  const endHooks = off === undefined ? serveHooksOf(context, config, agent, options) : undefined;
   try {
     if (token === undefined) await serveOverStdio({ factory, stdin, stdout, stderr, notice, signal });
     else
@@ -103,11 +105,37 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
         signal,
       });
   } finally {
-    await memory.close();
+    await Promise.all([(await endHooks)?.(), memory.close()]);
     process.off("SIGHUP", onHangup);
   }
   if (badConfig !== undefined) throw badConfig.error;
   return hungUp ? ExitCode.hungUp : ExitCode.ok;
+}
+
+/** Answers the hooks of the same workspace, so that each hook need not load memslot. */
+async function serveHooksOf(
+  context: CommandContext,
+  config: MemslotConfig,
+  agent: AgentConfig,
+  options: McpCommandOptions,
+): Promise<(() => Promise<void>) | undefined> {
+  const { workspace = "", configPath = "" } = context;
+  const { serverKey } = await import("../warm-hook.ts");
+  const key = serverKey({ workspace, config: configPath, agent: options.agent ?? "" });
+  if (key === undefined) return undefined;
+  return await serveHooks({
+    stateDir: config.stateDir,
+    key,
+    answer: async (hook) => {
+      // Loaded at the first hook: many clients have none, and wait for the start.
+      const { servedHook } = await import("./hook.ts");
+      return await servedHook(
+        context,
+        hook,
+        (found, its) => found.file === config.file && its.id === agent.id && its.workspaceDir === agent.workspaceDir,
+      );
+    },
+  });
 }
 
 function checkOptions({ http, port, host, tokenFile }: McpCommandOptions): void {

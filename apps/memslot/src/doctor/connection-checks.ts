@@ -9,7 +9,7 @@ import { valueOf } from "../connect/json-edit.ts";
 import { type Receipt, openReceipts } from "../connect/receipts.ts";
 import { UnusableFile, formOf } from "../connect/text-edit.ts";
 import { tomlOf } from "../connect/toml-edit.ts";
-import { lastFault } from "../hook/session-state.ts";
+import { lastFault, missedSince } from "../hook/session-state.ts";
 import { chooseAgent } from "../open/agents.ts";
 import { readConfig } from "../open/read-config.ts";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
@@ -27,8 +27,15 @@ export async function* checkConnections(context: CommandContext): AsyncGenerator
     for (const { message, next } of agentOf(receipt.client).silentSkips?.(connectedFiles(receipt, home, keys)) ?? [])
       yield warned("connect", `${receipt.client}: ${message}`, next);
   }
+  const sinceMs = Date.now() - faultDays * 86_400_000;
+  for (const [client, count] of missedSince(stateDir, sinceMs))
+    yield warned(
+      "hook",
+      `${client}: in the last ${faultDays} days ${count} ${count === 1 ? "event" : "events"} missed the deadline and got no notes`,
+      "Hooks are several times faster while memslot mcp of the same workspace runs; MEMSLOT_HOOK_DEADLINE_MS sets another deadline.",
+    );
   const fault = lastFault(stateDir);
-  if (fault !== undefined && Date.now() - Date.parse(fault.at) < faultDays * 86_400_000)
+  if (fault !== undefined && Date.parse(fault.at) >= sinceMs)
     yield warned("hook", `${fault.client}: at ${fault.at} a hook failed: ${fault.message}`);
 }
 

@@ -9,6 +9,8 @@ export interface HookRun extends HookPlace {
   readonly recall: RecallMode;
   /** Stores no messages. */
   readonly readOnly: boolean;
+  /** Handles the event although it is marked as handled. */
+  readonly again: boolean;
   readonly withMemory: (use: (memory: Memory) => Promise<string>) => Promise<string>;
   /** Writes pending digests in a detached process. */
   readonly finishLater: () => void;
@@ -19,7 +21,7 @@ const idleMs = 30 * 60 * 1000;
 
 /** Handles an event. Returns the text to print, if any. */
 export async function runHook(event: HookEvent, run: HookRun): Promise<string | undefined> {
-  if (!run.states.claim(event)) return undefined;
+  if (!run.states.claim(event) && !run.again) return undefined;
   switch (event.moment) {
     case "start":
       return await onStart(event, run);

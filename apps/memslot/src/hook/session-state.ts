@@ -1,5 +1,15 @@
 import { createHash } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import type { ClientId } from "@memslot/core";
 import { resolveStateDir } from "@memslot/core/host";
@@ -148,27 +158,66 @@ export interface HookFault {
   readonly at: string;
 }
 
+/** Events without an answer at their deadline, one line each. */
+const missedFile = (stateDir: string): string => path.join(stateDir, "hooks", "missed.jsonl");
+const maxMissedBytes = 64 * 1024;
+
 const faultFile = (stateDir: string): string => path.join(stateDir, "hooks", "last-fault.json");
 
-/** Records a failure. Never throws. */
-export function noteFault(context: Parameters<typeof resolveStateDir>[0], fault: Omit<HookFault, "at">): void {
+/** Records a failure, and whether the deadline was missed. Never throws. */
+export function noteFault(
+  context: Parameters<typeof resolveStateDir>[0],
+  fault: Omit<HookFault, "at">,
+  isMissed: boolean,
+): void {
   try {
-    const file = faultFile(resolveStateDir(context));
-    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    const stateDir = resolveStateDir(context);
+    const at = new Date().toISOString();
+    mkdirSync(path.join(stateDir, "hooks"), { recursive: true, mode: 0o700 });
     // `lastFault` ignores a half-written file.
-    writeFileSync(file, `${JSON.stringify({ ...fault, at: new Date().toISOString() })}\n`, { mode: 0o600 });
+    writeFileSync(faultFile(stateDir), `${JSON.stringify({ ...fault, at })}\n`, { mode: 0o600 });
+    if (!isMissed) return;
+    const file = missedFile(stateDir);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > maxMissedBytes)
+      writeFileSync(file, readFileSync(file).subarray(-maxMissedBytes / 2), { mode: 0o600 });
+    appendFileSync(file, `${JSON.stringify({ client: fault.client, at })}\n`, { mode: 0o600 });
   } catch {
     // Without a writable state folder there is no record.
   }
 }
 
 export function lastFault(stateDir: string): HookFault | undefined {
+  const [fault] = recordsIn(faultFile(stateDir));
+  return typeof fault?.message === "string" ? (fault as HookFault) : undefined;
+}
+
+/** How many events of each agent missed their deadline since a time. */
+export function missedSince(stateDir: string, sinceMs: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { client, at } of recordsIn(missedFile(stateDir)))
+    if (Date.parse(at) >= sinceMs) counts.set(client, (counts.get(client) ?? 0) + 1);
+  return counts;
+}
+
+/** The records of a file, one on each line. Skips damaged lines. */
+function recordsIn(file: string): (Omit<HookFault, "message"> & Partial<HookFault>)[] {
   try {
-    const fault = JSON.parse(readFileSync(faultFile(stateDir), "utf8")) as Partial<HookFault>;
-    const { client, message, at } = fault;
-    return typeof client === "string" && typeof message === "string" && typeof at === "string"
-      ? { client, message, at }
-      : undefined;
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .flatMap((line) => {
+        const record = objectIn(line) as Partial<HookFault> | undefined;
+        const { client, at } = record ?? {};
+        return typeof client === "string" && typeof at === "string" ? [{ ...record, client, at }] : [];
+      });
+  } catch {
+    return []; // Nothing has failed yet.
+  }
+}
+
+function objectIn(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;
   }

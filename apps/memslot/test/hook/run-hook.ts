@@ -34,9 +34,13 @@ export function spawnHook(
   sandbox: Sandbox,
   client: ClientId,
   input: object | undefined,
-  { killAfterMs, more = [] }: { killAfterMs?: number | undefined; more?: readonly string[] } = {},
+  {
+    killAfterMs,
+    more = [],
+    program: line = command,
+  }: { killAfterMs?: number | undefined; more?: readonly string[]; program?: readonly string[] } = {},
 ): Promise<Finished> {
-  const [program = "", ...words] = [...command, "hook", client, "--workspace", sandbox.workspace, ...more];
+  const [program = "", ...words] = [...line, "hook", client, "--workspace", sandbox.workspace, ...more];
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { cwd: sandbox.cwd, env: sandbox.env });
     let [stdout, stderr] = ["", ""];
