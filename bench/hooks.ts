@@ -25,7 +25,8 @@ export async function benchHooks(files: number): Promise<void> {
   await withNotes(files, async ({ folder, workspace }) => {
     const contestant = memslot(folder, workspace, { provider: "none" });
     const [program = ""] = contestant.index;
-    const { environment } = contestant;
+    // Measured to the end also on a busy machine.
+    const environment = { ...contestant.environment, MEMSLOT_HOOK_DEADLINE_MS: "60000" };
     for (let run = 0; run < 2; run++) measure(contestant.index, environment, 15 * 60_000);
     const transcript = path.join(folder, "transcript.jsonl");
     writeFileSync(transcript, "");
