@@ -1,4 +1,5 @@
 import { type Agent, agents } from "@memslot/indexing/host";
+import real from "../clients/real/programs.json" with { type: "json" };
 
 /** The file `client-ids.ts` of core: the agents, and where they keep conversations. */
 export function clientIdsFile(): string {
@@ -138,4 +139,34 @@ export function withAgentLists(page: string, text: string): string {
     result = `${result.slice(0, from + start.length)}\n\n${made()}\n\n${result.slice(to)}`;
   }
   return result;
+}
+
+/** docs/clients.md: what the long suite proves with the programs themselves. */
+export function clientsPage(): string {
+  const { steps, programs, elsewhere } = real;
+  const rows = Object.entries(steps).map(([step, says]) => [
+    says,
+    ...programs.map(({ not }) => (step in not ? "no" : "yes")),
+  ]);
+  const names = programs.map(({ name, version }) => `${name} ${version}`);
+  const reasons = programs.flatMap(({ name, not }) =>
+    Object.entries(not as Record<string, string>).map(([step, reason]) => `- ${name}, ${step}: ${reason}.`),
+  );
+  const others = elsewhere.map(
+    ({ name, versions, test, proves }) => `- ${name} ${versions.join(" and ")} (\`${test}\`): ${proves}.`,
+  );
+  return `# Programs that the tests drive
+
+\`npm run test:long\` installs these programs from npm at these versions and runs them without a terminal. A scripted model on
+this machine answers them. The tests read what that model was sent, the journal, the daily log and the files.
+
+${table(["", ...names], rows)}
+
+${reasons.length > 0 ? `Not proved:\n\n${reasons.join("\n")}\n\n` : ""}In their own tests:
+
+${others.join("\n")}
+
+Other versions may behave differently. [Connect](connect.md) lists what \`memslot connect\` writes for each program;
+[testing](testing.md) says how to run these tests without a network.
+`;
 }

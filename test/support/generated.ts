@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { type AnyPlugin } from "@memslot/core";
 import { configReference } from "@memslot/core/host";
 import wabt from "wabt";
-import { agentPages, clientIdsFile, withAgentLists } from "./agent-lists.ts";
+import { agentPages, clientIdsFile, clientsPage, withAgentLists } from "./agent-lists.ts";
 import { apiReport, reportedPlaces } from "./api-report.ts";
 import { extensions, manifestAt, root } from "./repository.ts";
 import { plainEnvironment, tryCommand } from "./run-command.ts";
@@ -224,6 +224,7 @@ export const generatedFiles: Readonly<Record<string, Make>> = {
   "docs/configuration.md": withConfigTable,
   "packages/core/src/contract/config-values.ts": configTypes,
   "packages/core/src/contract/client-ids.ts": clientIdsFile,
+  "docs/clients.md": clientsPage,
   "apps/memslot/package.json": withOfferedPeers,
   "extensions/memory-core/src/vectors/kernel/kernel-bytes.ts": vectorKernel,
   "packages/indexing/src/text/languages/files.ts": () => languageTable("files"),
