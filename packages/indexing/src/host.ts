@@ -11,7 +11,14 @@ export type {
 export { agentOf, agents, momentOf } from "./agents/index.ts";
 export { holdsNotes, isMarkdown } from "./scan/folder-rules.ts";
 export { isUsualGap, noteFile, type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
-export { journalFileName, journalFolder, sessionsFolder } from "./sources/session-folders.ts";
+export {
+  idleSessionMs,
+  journalFileName,
+  journalFolder,
+  type RunningMark,
+  runningFolder,
+  sessionsFolder,
+} from "./sources/session-folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { ownTexts, stripInjected } from "./sources/strip-injected.ts";
 export {

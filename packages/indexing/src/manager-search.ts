@@ -17,13 +17,14 @@ import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
 import type { UnsearchedCounter } from "./scan/workspace.ts";
 import type { IndexedSource, SearchedSource, SourceScope } from "./indexed-source.ts";
-import { journalFolder, journalOfTranscript } from "./sources/session-folders.ts";
+import { journalFolder, journalOfTranscript, runningSessions } from "./sources/session-folders.ts";
 import { placesOf, type SearchInput, type SearchOutcome, withMore } from "./search/search-outcome.ts";
 import { askedQuery, isFiltered } from "./search/query/query-filters.ts";
 import { findFiltered, searchFiltered } from "./search/query/filtered-search.ts";
 import { searchChunks } from "./search/search.ts";
 import { LanguageMemory } from "./search/words/word-source.ts";
 import { excludedIn, projectScopes, sessionScope, withoutUnread } from "./search/session-scope.ts";
+import { createProjectMatch } from "./sources/project-match.ts";
 import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./search/rerank-stage.ts";
 import type { IndexFacts } from "./sync/index-record.ts";
@@ -58,7 +59,8 @@ type Search = (query: string, options: ManagerSearchOptions, trace?: SearchInput
 /** Creates the search of a manager: updates the index first, and reports all conditions. */
 export function createManagerSearch(parts: SearchContext): Search {
   const { backend, index, find } = parts;
-  const { agentId, stateDir, settings } = parts.context;
+  const { agentId, stateDir, settings, projectDir = parts.context.workspaceDir } = parts.context;
+  const isInProject = createProjectMatch(projectDir);
   const hasSessions = settings.sources.some((source) => source === "sessions" || source === "journal");
   const transcripts = hasSessions ? createSessionLookup({ stateDir, agentId }) : undefined;
   const journal = journalFolder({ stateDir, agentId });
@@ -90,7 +92,8 @@ export function createManagerSearch(parts: SearchContext): Search {
       const state = { now, scope, days, languages, stats: isCounted ? stats : undefined, revision };
       // Without a chunk there is nothing to compare with. Others who read along are not to learn whether there is one.
       const legs = { store, vectors: isOwner && stats.chunks === 0 ? undefined : vectors, rerank };
-      const question = { settings, backend, query, options, trace, ...state, ...legs };
+      const running = isOwner && parts.sources.length > 1 ? runningSessions(stateDir, isInProject) : [];
+      const question = { settings, backend, query, options, trace, running, ...state, ...legs };
       if (!isFiltered(asked)) return await (find ?? searchChunks)(question);
       return await (find ? findFiltered({ ...question, asked }, find) : searchFiltered({ ...question, asked }));
     }

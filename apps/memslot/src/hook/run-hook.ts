@@ -16,12 +16,10 @@ export interface HookRun extends HookPlace {
   readonly finishLater: () => void;
 }
 
-/** A session without events for so long has ended. */
-const idleMs = 30 * 60 * 1000;
-
 /** Handles an event. Returns the text to print, if any. */
 export async function runHook(event: HookEvent, run: HookRun): Promise<string | undefined> {
   if (!run.states.claim(event) && !run.again) return undefined;
+  run.states.mark(event);
   switch (event.moment) {
     case "start":
       return await onStart(event, run);
@@ -46,7 +44,7 @@ export async function runHook(event: HookEvent, run: HookRun): Promise<string | 
 }
 
 async function onStart(event: HookEvent, run: HookRun): Promise<string | undefined> {
-  const due = run.states.waiting(idleMs);
+  const due = run.states.waiting();
   if (!run.readOnly && due.length > 0) run.finishLater();
   if (answerOf(event, "x") === undefined) return undefined;
   return await run.states.change(event, async (before) => {
@@ -98,6 +96,7 @@ async function onCompaction(event: HookEvent, run: HookRun): Promise<void> {
   await run.states.change(event, async (state) => {
     const { digested, ...rest } = state;
     if (digested === undefined) return { state, result: undefined };
+    run.states.mark(event, true);
     return { state: { ...rest, dropped: digested, shown: [] }, result: undefined };
   });
 }
@@ -107,7 +106,7 @@ export async function finishSessions(place: HookPlace, ended: string): Promise<v
   const colon = ended.indexOf(":");
   const own = place.states.read(ended.slice(0, colon) as ClientId, ended.slice(colon + 1));
   const isKnown = own.waits === true || own.transcript !== undefined;
-  for (const state of [...(isKnown ? [own] : []), ...place.states.waiting(idleMs)]) {
+  for (const state of [...(isKnown ? [own] : []), ...place.states.waiting()]) {
     await storeRest(state, place);
     await digest(state, place);
   }

@@ -8,12 +8,14 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
 import type { ClientId } from "@memslot/core";
 import { resolveStateDir } from "@memslot/core/host";
 import { acquireLock, replaceFile } from "@memslot/core/files";
+import { idleSessionMs, type RunningMark, runningFolder } from "@memslot/indexing/host";
 import type { HookEvent } from "./read-event.ts";
 
 export interface TranscriptPlace {
@@ -60,6 +62,8 @@ const maxShown = 4_000;
 /** The hook states of all sessions: files below the state folder. */
 export function openHookStates(stateDir: string) {
   const folder = path.join(stateDir, "hooks");
+  const runningFile = (client: ClientId, sessionId: string): string =>
+    path.join(runningFolder(stateDir), `${client}-${hashOf([sessionId])}`);
   const fileOf = (client: ClientId, sessionId: string): string =>
     path.join(folder, `${client}-${hashOf([sessionId])}.json`);
   return {
@@ -82,14 +86,34 @@ export function openHookStates(stateDir: string) {
         await lock.release();
       }
     },
-    /** Sessions whose messages have no digest and that were idle for so many milliseconds. */
-    waiting(idleMs: number): SessionState[] {
+    /** Marks that a session runs, or has ended: a search leaves out what its model still knows. */
+    mark({ client, sessionId, cwd, moment }: HookEvent, isCompacted = false): void {
+      const place = runningFile(client, sessionId);
+      if (moment === "end") return rmSync(place, { force: true });
+      const now = new Date();
+      try {
+        if (!isCompacted) return utimesSync(place, now, now);
+      } catch {
+        // Its first event.
+      }
+      const mark: RunningMark = isCompacted ? {} : { sessionId, cwd };
+      mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
+      writeFileSync(place, JSON.stringify(mark), { mode: 0o600 });
+    },
+    /** Sessions whose messages have no digest and that have ended. */
+    waiting(): SessionState[] {
       const now = Date.now();
+      const running = runningFolder(stateDir);
+      for (const name of namesIn(running)) {
+        const file = path.join(running, name);
+        if (now - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now) > idleSessionMs)
+          rmSync(file, { force: true });
+      }
       return namesIn(folder).flatMap((name) => {
         const file = path.join(folder, name);
         const age = now - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? now);
         if (age > keptMs || (name.endsWith(".claim") && age > 60_000)) rmSync(file, { force: true });
-        if (!name.endsWith(".json") || age < idleMs) return [];
+        if (!name.endsWith(".json") || age < idleSessionMs) return [];
         const state = readState(file);
         return state?.waits === true ? [state] : [];
       });

@@ -346,6 +346,25 @@ describe("with a workspace for each test", () => {
       expect(contextOf(await claude({ ...restarted, turn_id: "second" }))).not.toContain("dropped");
     });
 
+    test("marks its session as running, less of it after a compaction, and no longer after its end", async () => {
+      const transcript = path.join(sandbox.cwd, "t.jsonl");
+      await writeFile(transcript, transcripts["claude-code"].map((line) => `${JSON.stringify(line)}\n`).join(""));
+      const event = { session_id: "5e55-12", transcript_path: transcript, cwd: "/home/ada/app" };
+      const folder = path.join(sandbox.stateDir, "hooks/running");
+      const marks = async (): Promise<unknown[]> =>
+        await Promise.all(
+          (await readdir(folder)).map(async (name) => JSON.parse(await readFile(path.join(folder, name), "utf8"))),
+        );
+      await claude({ ...event, hook_event_name: "SessionStart", source: "startup" });
+      await claude({ ...event, hook_event_name: "Stop" });
+      expect(await marks()).toEqual([{ sessionId: "5e55-12", cwd: "/home/ada/app" }]);
+      await claude({ ...event, hook_event_name: "PreCompact", trigger: "manual" });
+      await claude({ ...event, hook_event_name: "SessionStart", source: "compact" });
+      expect(await marks()).toEqual([{}]);
+      await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
+      expect(await marks()).toEqual([]);
+    });
+
     test.each(Object.keys(names) as (keyof typeof names)[])(
       "in %s is kept at the end of a turn and noted before a compaction, with its provenance",
       async (client) => {

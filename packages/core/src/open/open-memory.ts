@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from "node:path";
 import { checkAgentPlace } from "../config/names.ts";
 import { checkNode, loadConfig, parseConfig } from "../config/load-config.ts";
 import { installedPluginsDir } from "../config/packages.ts";
-import { type MemorySearchSettings, type MemslotConfig, isClientSource } from "../contract/config.ts";
+import { type MemorySearchSettings, type MemslotConfig } from "../contract/config.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, pluginError } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
@@ -138,7 +138,9 @@ async function choose(options: OpenMemoryOptions, { openMs }: MemoryDeadlines, n
     ...about,
     storePlace: storePlaceOf({ ...about, pluginId: found.id }),
     projectDir:
-      projectDir !== undefined && about.settings.sources.some(isClientSource) ? resolve(projectDir) : undefined,
+      projectDir !== undefined && about.settings.sources.some((source) => source !== "memory")
+        ? resolve(projectDir)
+        : undefined,
     options: own,
     readOnly,
     oneShot,

@@ -24,6 +24,7 @@ import { scanTerms } from "../text/words.ts";
 import { type ScoreParts, type SearchReport } from "@memslot/core";
 import { isConversation } from "@memslot/core/host";
 import { headingOf } from "../text/note-head.ts";
+import { conversationShare, conversationWeights, oneOfEachSession, type SaidShares } from "./conversation-weight.ts";
 
 /** What the weight of a chunk is made of, beside BM25. Measured on dated daily notes and flat around these values. */
 const lineWeight = 0.5;
@@ -43,6 +44,8 @@ export interface Candidate extends TimedCandidate {
   vectorScore: number | undefined;
   /** It holds every word of the query that the index knows, or an identifier of the query as written. */
   exact: boolean;
+  /** What of it was said in a conversation. Absent: nothing, or the query is a time alone. */
+  said?: SaidShares | undefined;
   /** How much of the score its vector alone gives, of 0 to the score. */
   meaning: number;
   places?: { before: number; after: number } | undefined;
@@ -106,22 +109,24 @@ export function rank(
   });
   const candidates = new Map<ChunkRow["id"], Candidate>();
   const targets = moved.flatMap(({ rows }) => rows);
-  for (const row of [...(keyword?.rows ?? []), ...ofTime, ...targets]) {
+  const all = [...(keyword?.rows ?? []), ...ofTime, ...targets];
+  const weightsOf = isOnlyTime ? undefined : conversationWeights(query, [...all, ...(vector?.rows ?? [])]);
+  for (const row of all) {
     if (candidates.has(row.id)) continue;
-    candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, languages));
+    candidates.set(row.id, candidateOf(isOnlyTime ? linesOfTime(row, periods) : row, terms, languages, weightsOf));
   }
   weighKeywords([...candidates.values()], namedQuery(terms, query), terms, periods);
   followStubs(moved, candidates, terms);
   for (const row of vector?.rows ?? []) {
-    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, languages);
+    const candidate = candidates.get(row.id) ?? candidateOf(row, terms, languages, weightsOf);
     candidate.vectorScore = Math.max(-1, Math.min(1, row.score));
     candidates.set(row.id, candidate);
   }
-  const all = [...candidates.values()];
+  const ranked = [...candidates.values()].filter(isOwnFind);
   const fuse = vector && fusionOf(vector, weights);
   const ideal = idealBm25(terms);
   const known = new Set(terms.keys().filter((index) => (keyword?.documentFrequencies[index] ?? 0) > 0));
-  for (const candidate of all) {
+  for (const candidate of ranked) {
     if (candidate.keywordWeight > 0 && ideal > 0) {
       candidate.textScore = 1 - Math.exp(-1.5 * Math.min(candidate.keywordWeight / ideal, 20));
       candidate.exact = isExact(candidate.matches, terms, known);
@@ -130,24 +135,37 @@ export function rank(
     if (fuse && candidate.vectorScore !== undefined)
       candidate.meaning = fuse({ ...candidate, textScore: undefined, exact: false });
     if (isOnlyTime) candidate.score = scoreOfTime(candidate);
+    else if (candidate.said?.isTalk === true) {
+      candidate.score *= conversationShare;
+      candidate.meaning *= conversationShare;
+    }
   }
-  all.sort(isOnlyTime ? (a, b) => byTime(a, b) || byScore(a, b) : byScore);
-  return { candidates: all, terms, isOnlyTime };
+  ranked.sort(isOnlyTime ? (a, b) => byTime(a, b) || byScore(a, b) : byScore);
+  return { candidates: isOnlyTime ? ranked : oneOfEachSession(ranked), terms, isOnlyTime };
+}
+
+/** False for lines of a digest alone whose session is found itself. */
+function isOwnFind({ said, keywordWeight, vectorScore, timeMatch }: Candidate): boolean {
+  if (said === undefined) return true;
+  return !said.isRepeated && (keywordWeight > 0 || vectorScore !== undefined || timeMatch > 0);
 }
 
 export function candidateOf(
   row: ChunkRow,
   terms: readonly WeightedTerm[],
   languages?: HeldLanguages | undefined,
+  weightsOf?: ReturnType<typeof conversationWeights>,
 ): Candidate {
   const lines = row.text.split("\n");
   const above = namesAbove(`${row.path}\0${row.context}`);
   const scan = languages && languages.held.length > 0 ? scannerFor([...lines, above], languages) : scanTerms;
+  const said = weightsOf?.(row, lines, scan);
   return {
     row,
     lines,
     scan,
-    matches: matchLines(lines, above, terms, scan),
+    said,
+    matches: matchLines(lines, above, terms, scan, said?.shares),
     keywordWeight: 0,
     shares: { words: 0, names: 0, dates: 0 },
     textScore: undefined,

@@ -20,6 +20,7 @@ import type { Passage } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/score-fusion.ts";
 import { type Candidate, type Retrieved, rank, type Ranking, type RetrievedByVector, scorePartsOf } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
+import { isOfSession } from "./conversation-weight.ts";
 import type { AskedQuery } from "./query/query-filters.ts";
 import { type Days, isoDate } from "../text/times/calendar.ts";
 import { readTimes } from "../text/times/read-times.ts";
@@ -55,6 +56,8 @@ export interface SearchInput {
   stats?: Pick<IndexStats, "chunks" | "sources"> | undefined;
   /** The state of the index that is asked, where that is known. */
   revision?: string | undefined;
+  /** Sessions that run now, which are left out. */
+  running?: readonly string[] | undefined;
   /** Receives everything that led to the answer, for `why`. */
   trace?: ((trace: SearchTrace) => void) | undefined;
 }
@@ -94,13 +97,10 @@ export function filledPlaces(
   return stats === undefined ? places : filled.length > 0 ? filled : places.slice(0, 1);
 }
 
-export function rankingOf({ query, settings, now }: SearchInput, legs: Retrieved): Ranking {
-  return rank(
-    query,
-    legs.times ?? readTimes(query, { now }),
-    legs,
-    fusionWeights(settings, legs.keyword !== undefined),
-  );
+export function rankingOf({ query, settings, now, running }: SearchInput, legs: Retrieved): Ranking {
+  const times = legs.times ?? readTimes(query, { now });
+  const ranking = rank(query, times, legs, fusionWeights(settings, legs.keyword !== undefined));
+  return { ...ranking, candidates: ranking.candidates.filter(({ row }) => !isOfSession(row, running)) };
 }
 
 export function outcomeOf(

@@ -23,6 +23,8 @@ import type { Embedder } from "../embedding/embedder.ts";
 import { type AskedQuery, askedQuery, filtersRows } from "./query/query-filters.ts";
 import { withoutEach } from "./query/filtered-search.ts";
 import { fittingPart } from "./query/chunk-filter.ts";
+import { sessionOf } from "../sources/session-folders.ts";
+import { isOfSession } from "./conversation-weight.ts";
 import { type Candidate, candidateOf, scorePartsOf } from "./rank.ts";
 import type { SearchInput, SearchTrace } from "./search-outcome.ts";
 import { ignoredFolders, isMarkdown } from "../scan/folder-rules.ts";
@@ -142,8 +144,16 @@ async function whyOf(input: WhyInput, context: MemoryPluginContext, sources: Sca
   await sayMeaning(ladder, row, input, trace);
   const candidate = candidates[rank];
   if (candidate === undefined) {
+    const more = { candidates: candidates.length };
+    if (isOfSession(row, trace.input.running)) {
+      const says = "its session is running in this project, and its model still knows it";
+      return ladder.failed("candidate", says, "Search after the session has ended.", more);
+    }
+    const other = candidates.find((each) => isConversation(row) && isOfSession(each.row, [sessionOf(path)]));
+    if (other !== undefined)
+      return ladder.failed("candidate", `its session is found as ${place(other.row)}`, "Read that instead.", more);
     const says = `it is not among the ${counted(candidates.length, "candidate")} that words and meaning gave`;
-    return ladder.failed("candidate", says, otherWords, { candidates: candidates.length });
+    return ladder.failed("candidate", says, otherWords, more);
   }
   ladder.ok("candidate", `it is one of ${counted(candidates.length, "candidate")}`);
   return placed(ladder, { candidate, rank, line: lineOf(row, target) }, { trace, options });

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { agentIdProblem } from "@memslot/core/host";
@@ -45,4 +45,51 @@ export function journalOfTranscript(folder: string, transcript: string): string[
   } catch {
     return [];
   }
+}
+
+/** The folder in which hooks of other programs mark the sessions that run, one file each. */
+export function runningFolder(stateDir: string): string {
+  return path.join(stateDir, "hooks", "running");
+}
+
+/** A session without events for so long has ended. */
+export const idleSessionMs: number = 30 * 60 * 1000;
+
+/** What a session's mark says. Empty after a compaction: its model no longer knows all that was said. */
+export interface RunningMark {
+  readonly sessionId?: string;
+  readonly cwd?: string | undefined;
+}
+
+/** The ids of sessions that run in a project now. What they said is still known to their models. */
+export function runningSessions(stateDir: string, isInProject: (folder: string | undefined) => boolean): string[] {
+  const folder = runningFolder(stateDir);
+  try {
+    return readdirSync(folder).flatMap((name) => {
+      const file = path.join(folder, name);
+      if (Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > idleSessionMs) return [];
+      const { sessionId, cwd } = JSON.parse(readFileSync(file, "utf8")) as RunningMark;
+      return sessionId !== undefined && isInProject(cwd) ? [sessionId] : [];
+    });
+  } catch {
+    return []; // No hook has run yet, or a mark is being written.
+  }
+}
+
+const uuid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/giu;
+/** What programs put before the id of a session: Codex its time, Gemini its time and only the beginning of the id. */
+const beforeId = /^(?:rollout-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}|session-(?:\d{4}-\d{2}-\d{2}T\d{2}-\d{2}))-/u;
+
+/** The id of a session, from the path of its transcript or of its journal in the index. */
+export function sessionOf(file: string): string {
+  const id = file.match(uuid)?.at(-1);
+  if (id !== undefined) return id;
+  const name = path.posix.basename(file);
+  return journalName.exec(name)?.[1] ?? name.replace(/\.[a-z]+$/iu, "").replace(beforeId, "");
+}
+
+/** Whether two ids are of one session: Gemini names files by the first eight characters of an id. */
+export function isSameSession(one: string, other: string): boolean {
+  const isBeginning = (short: string, long: string): boolean => short.length === 8 && long.startsWith(`${short}-`);
+  return one === other || isBeginning(one, other) || isBeginning(other, one);
 }

@@ -86,11 +86,13 @@ export interface LineMatches {
   positions: { term: number; word: number }[];
 }
 
+/** `shares`: how much a line counts, by its index, from 0 to 1. Absent: all count fully. */
 export function matchLines(
   lines: readonly string[],
   context: string,
   terms: readonly WeightedTerm[],
   scan: TermScanner = scanTerms,
+  shares?: readonly number[],
 ): TextMatches {
   const exact = new Map<string, number>();
   const prefixes: { prefix: string; index: number }[] = [];
@@ -107,13 +109,16 @@ export function matchLines(
   const hasForms = terms.some(({ forms, endings }) => forms !== undefined || endings !== undefined);
   const total = new Map<number, number>();
   let words = 0;
-  const matchLine = (line: string): LineMatches => {
+  const matchLine = (line: string, ofLine = 1): LineMatches => {
     const counts = new Map<number, number>();
     const positions: LineMatches["positions"] = [];
     const foundAt = hasForms ? new Map<number, number>() : undefined;
     const note = (index: number, start: number, share = 1): void => {
       foundAt?.set(index, start);
-      add(counts, index, share);
+      if (ofLine === 0) return;
+      add(counts, index, share * ofLine);
+      // However often a weak line is repeated, it counts once.
+      if (ofLine < 1) return void total.set(index, Math.max(total.get(index) ?? 0, share * ofLine));
       add(total, index, share);
       positions.push({ term: index, word: words });
     };
@@ -131,7 +136,7 @@ export function matchLines(
     });
     return { counts, positions };
   };
-  const matched = lines.map(matchLine);
+  const matched = lines.map((line, at) => matchLine(line, shares?.[at]));
   const wordsInLines = words;
   matchLine(context);
   return { lines: matched, counts: total, words: wordsInLines };

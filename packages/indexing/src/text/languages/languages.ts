@@ -43,7 +43,7 @@ export function mayBeCompound(word: string, code: LanguageCode): boolean {
   return isJoining([code]) && (code !== "de" || /^\p{Lu}/u.test(word));
 }
 
-export function anyOf(field: "questionWords" | "speaker" | "spokenTo", flags = "iu"): RegExp {
+export function anyOf(field: "questionWords" | "noAnswer" | "speaker" | "spokenTo", flags = "iu"): RegExp {
   const { zh, ...others } = languages;
   const words = Object.values(others).map((language) => language[field]);
   return new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:${words.join("|")})(?![\p{L}\p{N}_])|${zh[field]}`, flags);

@@ -42,6 +42,8 @@ export interface LanguageFile {
   contentWords?: string;
   /** Phrases that only ask ("how much", "tell me about"), separated by `|`. */
   questionWords: string;
+  /** What says that an answer is not known or was not found. */
+  noAnswer: string;
   /** How people call themselves, and whom they talk to, as patterns with `|` between them. */
   speaker: string;
   spokenTo: string;
