@@ -112,7 +112,7 @@ async function connectOne(task: Task, client: Agent): Promise<Outcome> {
     throw new UsageError(`${client.name} keeps no settings for a project: leave --project out`);
   const which = whichOf(client, place);
   const agent = chooseAgent(config, options.agent);
-  const connection = connectionFor(client.id, {
+  const connection = connectionFor(client, {
     agent,
     namesAgent: options.agent !== undefined,
     configFile: configFileOf(context),

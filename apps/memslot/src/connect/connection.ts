@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
 import type { AgentConfig } from "@memslot/core";
-import type { Connection } from "@memslot/indexing/host";
+import type { Agent, Connection } from "@memslot/indexing/host";
 import type { RecallMode } from "../hook/read-event.ts";
 import { ownProgram } from "../own-program.ts";
 
@@ -17,7 +19,7 @@ interface ConnectionOptions {
 }
 
 /** The commands for an agent, with absolute paths of Node and of this installation. */
-export function connectionFor(client: string, options: ConnectionOptions): Connection {
+export function connectionFor({ id, hooks }: Agent, options: ConnectionOptions): Connection {
   const { agent, configFile, stateDir, readOnly, recall } = options;
   const [node, ...program] = [process.execPath, ...ownProgram()] as const;
   const shared = [
@@ -30,7 +32,7 @@ export function connectionFor(client: string, options: ConnectionOptions): Conne
     node,
     ...program,
     "hook",
-    client,
+    id,
     ...shared,
     ...(stateDir === undefined ? [] : ["--home", stateDir]),
     ...(recall === "strong" ? [] : ["--recall", recall]),
@@ -43,7 +45,7 @@ export function connectionFor(client: string, options: ConnectionOptions): Conne
       env: stateDir === undefined ? {} : { MEMSLOT_HOME: stateDir },
     },
     keys: options.keys,
-    hook: options.hooks ? hook.map(quoted).join(" ") : undefined,
+    hook: options.hooks ? commandLine(hook, hooks?.shell) : undefined,
     instructions: instructionsFor(readOnly),
   };
 }
@@ -67,9 +69,29 @@ function instructionsFor(readOnly: boolean): string[] {
   ];
 }
 
-/** One word for the shell of an agent: sh on Linux and macOS, cmd or sh on Windows. */
-function quoted(word: string): string {
+/**
+ * A command line for the shell of an agent. On Windows that is PowerShell, cmd or Git Bash, sometimes with further
+ * quotes around the line: all of them run `node`, few a quoted program, and PowerShell needs `&` before one.
+ */
+export function commandLine(
+  [program = "", ...words]: readonly string[],
+  shell: "powershell" | undefined,
+  { platform, env }: { platform: NodeJS.Platform; env: NodeJS.ProcessEnv } = process,
+  exists: (file: string) => boolean = existsSync,
+): string {
+  const rest = words.map((word) => quoted(word, platform));
+  if (platform !== "win32") return [quoted(program, platform), ...rest].join(" ");
+  const folders = (env["PATH"] ?? env["Path"] ?? "").split(";").filter((folder) => folder !== "");
+  const first = folders.map((folder) => path.win32.join(folder, "node.exe")).find(exists);
+  const start =
+    first?.toLowerCase() === program.toLowerCase()
+      ? ["node"]
+      : [...(shell === "powershell" ? ["&"] : []), quoted(program, platform)];
+  return [...start, ...rest].join(" ");
+}
+
+function quoted(word: string, platform: NodeJS.Platform): string {
   if (/^[\w@%+=:,./-]+$/u.test(word)) return word;
-  if (process.platform === "win32") return `"${word.replaceAll('"', '\\"')}"`;
+  if (platform === "win32") return `"${word.replaceAll('"', '\\"')}"`;
   return `"${word.replaceAll(/["$\\`]/gu, String.raw`\$&`)}"`;
 }

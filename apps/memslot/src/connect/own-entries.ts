@@ -2,7 +2,7 @@ import { clientIds } from "@memslot/core";
 
 const word = String.raw`"(?:[^"\\]|\\.)*"|[^\s"]+`;
 const hookLine = new RegExp(
-  String.raw`^(?:(?<node>${word})\s+)??(?<source>--conditions=@memslot/source\s+)?(?<program>${word})\s+hook\s+(?:${clientIds.join("|")})(?:\s|$)`,
+  String.raw`^(?:& )?(?:(?<node>${word})\s+)??(?<source>--conditions=@memslot/source\s+)?(?<program>${word})\s+hook\s+(?:${clientIds.join("|")})(?:\s|$)`,
   "u",
 );
 

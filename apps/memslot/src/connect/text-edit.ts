@@ -68,23 +68,28 @@ export function markedBlock(lines: readonly string[], { begin, end }: Markers = 
       const { form, body } = formOf(text);
       const there = placeOf(body, { begin, end });
       const wanted = inForm(block, form);
-      if (there !== undefined) return form.mark + body.slice(0, there.start) + wanted + body.slice(there.end);
-      const gap = body === "" ? "" : body.endsWith("\n") ? form.lineEnd : form.lineEnd.repeat(2);
-      // A block that ends without a line end shows that the file had none.
-      return `${form.mark}${body}${gap}${wanted}${body === "" || body.endsWith("\n") ? form.lineEnd : ""}`;
+      if (there !== undefined && there.end < body.length)
+        return form.mark + body.slice(0, there.start) + wanted + body.slice(there.end);
+      // The block ends with a line end, as other programs append lines. A file that had none gets no empty line before it.
+      const bare = formOf(remove(text)).body;
+      return `${form.mark}${bare}${bare === "" ? "" : form.lineEnd}${wanted}${form.lineEnd}`;
     },
-    remove(text) {
-      const { form, body } = formOf(text);
-      const there = placeOf(body, { begin, end });
-      if (there === undefined) return text;
-      const after = body.slice(there.end);
-      const before = body.slice(0, there.start);
-      // With the empty line that was inserted before it.
-      if (after === "") return form.mark + before.replace(/(?:\r?\n){1,2}$/u, "");
-      return form.mark + before.replace(/(\r?\n)\r?\n$/u, "$1") + after.replace(/^\r?\n/u, "");
-    },
+    remove,
     isEmpty: (text) => formOf(text).body.trim() === "",
   };
+
+  function remove(text: string): string {
+    const { form, body } = formOf(text);
+    const there = placeOf(body, { begin, end });
+    if (there === undefined) return text;
+    const after = body.slice(there.end);
+    const before = body.slice(0, there.start);
+    // With the empty line that was inserted before it. Earlier versions wrote no line end where the file had none.
+    if (after === "") return form.mark + before.replace(/(?:\r?\n){1,2}$/u, "");
+    const rest = after.replace(/^\r?\n/u, "");
+    if (rest === "") return form.mark + before.replace(/\r?\n$/u, "");
+    return form.mark + before.replace(/(\r?\n)\r?\n$/u, "$1") + rest;
+  }
 }
 
 function placeOf(body: string, { begin, end }: Markers): { start: number; end: number } | undefined {

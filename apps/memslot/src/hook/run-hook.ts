@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { ClientId, Memory } from "@memslot/core";
 import { agentOf } from "@memslot/indexing/host";
 import { type HookEvent, type RecallMode, answerOf, storedAnswer } from "./read-event.ts";
@@ -18,7 +19,7 @@ export interface HookRun extends HookPlace {
 
 /** Handles an event. Returns the text to print, if any. */
 export async function runHook(event: HookEvent, run: HookRun): Promise<string | undefined> {
-  if (!run.states.claim(event) && !run.again) return undefined;
+  if (isEmpty(event, run) || (!run.states.claim(event) && !run.again)) return undefined;
   run.states.mark(event);
   switch (event.moment) {
     case "start":
@@ -41,6 +42,12 @@ export async function runHook(event: HookEvent, run: HookRun): Promise<string | 
       run.finishLater();
       return undefined;
   }
+}
+
+/** The end of a session without messages: some agents send one for every command, such as `claude mcp list`. */
+function isEmpty({ moment, client, sessionId, messages, transcript }: HookEvent, { states }: HookRun): boolean {
+  if (moment !== "end" || messages.length > 0 || states.knows({ client, sessionId })) return false;
+  return transcript === undefined || !existsSync(transcript);
 }
 
 async function onStart(event: HookEvent, run: HookRun): Promise<string | undefined> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import {
   appendFileSync,
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -67,6 +68,7 @@ export function openHookStates(stateDir: string) {
   const fileOf = (client: ClientId, sessionId: string): string =>
     path.join(folder, `${client}-${hashOf([sessionId])}.json`);
   return {
+    knows: ({ client, sessionId }: SessionKey): boolean => existsSync(fileOf(client, sessionId)),
     read: (client: ClientId, sessionId: string): SessionState => stateIn(fileOf(client, sessionId), client, sessionId),
     /** Changes a state and saves it, under a lock across processes. Throws `BUSY` if it is held for half a second. */
     async change<T>(

@@ -5,6 +5,7 @@ import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { type ClientId, clientIds } from "@memslot/core";
+import { commandLine } from "../../src/connect/connection.ts";
 import { isOwnHook, isOwnServer } from "../../src/connect/own-entries.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { transcript } from "../transcript.ts";
@@ -99,6 +100,25 @@ interface ExistingFile {
   text: string;
   link?: true;
 }
+
+test.each([
+  ["as node, the first one on the PATH", "powershell", "C:\\bin;C:\\Program Files\\nodejs", "node"],
+  ["quoted in cmd and Git Bash", undefined, "", '"C:\\Program Files\\nodejs\\node.exe"'],
+  ["called in PowerShell", "powershell", "", '& "C:\\Program Files\\nodejs\\node.exe"'],
+  [
+    "in full if another Node comes first",
+    "powershell",
+    "C:\\other;C:\\Program Files\\nodejs",
+    '& "C:\\Program Files\\nodejs\\node.exe"',
+  ],
+] as const)("on Windows the program of a hook is started %s", (_, shell, PATH, start) => {
+  const node = "C:\\Program Files\\nodejs\\node.exe";
+  const files = [node, "C:\\other\\node.exe"];
+  const words = [node, "C:\\my tools\\memslot.js", "hook", "codex"];
+  const line = commandLine(words, shell, { platform: "win32", env: { PATH } }, (file) => files.includes(file));
+  expect(line).toBe(`${start} "C:\\my tools\\memslot.js" hook codex`);
+  expect(isOwnHook({ command: line })).toBe(true);
+});
 
 /** Texts of one shape each: as the file that holds what they are about. */
 const shaped = [

@@ -177,6 +177,15 @@ describe("with a workspace for each test", () => {
     expect(api.log.length).toBeGreaterThan(asked);
   });
 
+  test("the end of a session that had no message leaves no state", async () => {
+    const transcript_path = path.join(sandbox.cwd, "t.jsonl");
+    await claude({ session_id: "mcp-list", transcript_path, hook_event_name: "SessionEnd", reason: "other" });
+    expect(await readdir(path.join(sandbox.stateDir, "hooks")).catch(() => [])).toEqual([]);
+    await writeFile(transcript_path, "");
+    await claude({ session_id: "other", transcript_path, hook_event_name: "SessionEnd", reason: "other" });
+    expect(await readdir(path.join(sandbox.stateDir, "hooks"))).not.toEqual([]);
+  });
+
   test("a memory that is off says nothing and keeps nothing", async () => {
     const file = await sandbox.writeConfig('{ plugins: { slots: { memory: "none" } } }');
     expect(await claude(start, "--config", file)).toMatchObject({ exitCode: 0, stdout: "" });

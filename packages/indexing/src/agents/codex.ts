@@ -13,6 +13,8 @@ export const codex: AgentCode = {
         ...(Object.keys(env).length > 0 && { env }),
         // Codex passes on the variables that are named.
         ...(keys.length > 0 && { env_vars: [...keys] }),
+        // The first start after an update can take longer than Codex's 10 seconds.
+        startup_timeout_sec: 60,
       }),
     },
     hooks: { handler: (command, event) => hookGroup(command, event === "SessionEnd" ? 3 : 10) },
