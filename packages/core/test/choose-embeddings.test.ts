@@ -310,6 +310,12 @@ describe("fallback", () => {
     },
   );
 
+  test("that is unknown is a CONFIG error, whose list has no auto", async () => {
+    const error = await rejected(choose({ provider: "openai", fallback: "gemni" }, [made("openai"), made("gemini")]));
+    expect(error).toMatchObject({ code: "CONFIG", message: expect.stringContaining('Did you mean "gemini"?') });
+    expect(String(error)).not.toContain('"auto"');
+  });
+
   test("that cannot be opened either leaves keywords, with both reasons", async () => {
     const plugins = [made("openai", { fails: "no OpenAI key" }), made("gemini", { fails: "no Gemini key" })];
     const choice = await choose({ provider: "openai", fallback: "gemini" }, plugins);

@@ -9,6 +9,7 @@ import {
   type SearchReport,
   createMemory,
   isAbort,
+  withDeadline,
 } from "@memslot/core";
 import {
   ask,
@@ -263,9 +264,17 @@ describe("a deadline", () => {
     await pass(1);
     expect(await outcome).toMatchObject({
       code: "UNAVAILABLE",
-      message: expect.stringContaining(`${name} did not answer within ${ms / 1000} s`),
+      message: expect.stringMatching(`${name} did not answer within ${ms / 1000} s; (?:run \`memslot |.*sync again)`),
     });
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test("that is extended after the end of the call leaves no timer behind", async () => {
+    const extend = await withDeadline({ what: "a call", deadlineMs: 60_000 }, async (_signal, later) => later);
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    extend();
+    expect(timers()).toBe(before);
   });
 });
 

@@ -30,6 +30,12 @@ function poolOf(own: Partial<MemoryPoolOptions> = {}, closing: Promise<void> = P
 afterEach(() => vi.useRealTimers());
 
 describe("a pool of memories", () => {
+  test("opens each memory once for concurrent calls of its key", async () => {
+    const { ask, opened } = poolOf();
+    await expect(Promise.all(["a", "b", "a", "a"].map(ask))).resolves.toEqual([["a"], ["b"], ["a"], ["a"]]);
+    expect(opened.map(({ key }) => key)).toEqual(["a", "b"]);
+  });
+
   test("never has more than max open: the least recently used one goes, and none that is in use", async () => {
     const { ask, open, pool } = poolOf({ max: 2 });
     for (const key of ["a", "b", "a", "c"]) await ask(key);

@@ -83,7 +83,8 @@ describe("openMemory", () => {
     const config = home.config({}, { provider: "vectors" });
     await (await home.open({ config, plugins: [plugin, own] })).close();
     expect(events).toEqual(["manager", "opened"]);
-    await (await home.open({ plugins: [plugin], embeddings: provider("given") })).close();
+    const reranker = { id: "mine", model: "m", rerank: async () => [], close: async () => void events.push("mine") };
+    await (await home.open({ plugins: [plugin], embeddings: provider("given"), reranker })).close();
     expect(events).toEqual(["manager", "opened", "manager"]);
   });
 
