@@ -65,7 +65,7 @@ interface Line {
   message?: { role: string; content: { text?: string; name?: string }[] };
 }
 
-export async function transcriptOf(stateDir: string): Promise<string[]> {
+async function transcriptOf(stateDir: string): Promise<string[]> {
   const folder = path.join(stateDir, "agents", "main", "sessions");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
   const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
@@ -77,14 +77,14 @@ export async function transcriptOf(stateDir: string): Promise<string[]> {
   });
 }
 
-export async function notesOf(workspaceDir: string): Promise<string> {
+async function notesOf(workspaceDir: string): Promise<string> {
   const folder = path.join(workspaceDir, "memory");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
   return (await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")))).join("\n");
 }
 
 /** What still waits for the flush. */
-export async function journalOf(stateDir: string): Promise<string[]> {
+async function journalOf(stateDir: string): Promise<string[]> {
   const names = await readdir(path.join(stateDir, "agents", "main", "flush")).catch(() => []);
   return names.filter((name) => name.endsWith(".json") && !name.endsWith(".done.json"));
 }

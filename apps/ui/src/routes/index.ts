@@ -30,7 +30,7 @@ export function serveRoutes(app: Hono, { host, hub, signedIn, signal }: RouteWor
   serveHealth(app, host, { hub, signal });
 }
 
-export function serveFacts(app: Hono, { memory, agent, version, readOnly }: UiHost): void {
+function serveFacts(app: Hono, { memory, agent, version, readOnly }: UiHost): void {
   app.get("/api/facts", (context) => {
     const { agentId, workspaceDir } = memory;
     const timeZone = agent.userTimezone;
@@ -39,7 +39,7 @@ export function serveFacts(app: Hono, { memory, agent, version, readOnly }: UiHo
   });
 }
 
-export function serveMap(app: Hono, { memory }: UiHost): void {
+function serveMap(app: Hono, { memory }: UiHost): void {
   app.get("/api/map", async (context) => {
     const dimensions = Number(context.req.query("dimensions") ?? 2);
     const map = await memory.map({ query: context.req.query("q"), dimensions, signal: context.req.raw.signal });
@@ -55,7 +55,7 @@ export function serveMap(app: Hono, { memory }: UiHost): void {
   });
 }
 
-export function serveTime(app: Hono, host: UiHost): void {
+function serveTime(app: Hono, host: UiHost): void {
   app.get("/api/time", async (context) => context.json(await timeOf(host, context.req.raw.signal)));
   app.get("/api/time/day", async (context) => {
     const day = context.req.query("day") ?? "";

@@ -157,7 +157,7 @@ interface FrontMatter {
 const mostLines = 200;
 
 /** Reads names at the start of lines; indented lines and lists belong to the name above. */
-export function frontMatterOf(lines: readonly string[]): FrontMatter {
+function frontMatterOf(lines: readonly string[]): FrontMatter {
   const end = lines.slice(0, mostLines).findIndex((line, index) => index > 0 && /^(?:---|\.\.\.)\s*$/u.test(line));
   if (lines[0]?.trimEnd() !== "---" || end < 0) return { lines: 0, rows: [] };
   const rows: [string, string][] = [];

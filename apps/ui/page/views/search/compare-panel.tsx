@@ -161,7 +161,7 @@ interface RankChange {
 }
 
 /** Every note of both sides, in the order of B, then those only in A. */
-export function rowsOf(a: SearchAnswer, b: SearchAnswer): RankChange[] {
+function rowsOf(a: SearchAnswer, b: SearchAnswer): RankChange[] {
   const keyOf = ({ source, path }: FoundResult): string => `${source} ${path}`;
   const place = (results: readonly FoundResult[], key: string): number | undefined => {
     const index = results.findIndex((result) => keyOf(result) === key);
@@ -180,7 +180,7 @@ const width = 320;
 const [left, right] = [24, width - 24];
 
 /** The ranks of the notes on both sides, with a line between them. */
-export function Slopes({ rows }: { rows: readonly RankChange[] }): VNode | null {
+function Slopes({ rows }: { rows: readonly RankChange[] }): VNode | null {
   const drawn = rows.filter(({ from, to }) => (from ?? 0) <= most && (to ?? 0) <= most);
   const last = Math.max(0, ...drawn.flatMap(({ from = 0, to = 0 }) => [from, to]));
   if (last === 0) return null;

@@ -103,7 +103,7 @@ function Facts({ path }: { path: string }): VNode | null {
 }
 
 /** One entry of a transcript as plain text, never as Markdown. */
-export function TranscriptLine({ entry }: { entry: TranscriptShown }): VNode {
+function TranscriptLine({ entry }: { entry: TranscriptShown }): VNode {
   const { at, text, characters } = entry;
   const who =
     entry.kind === "message"
@@ -135,7 +135,7 @@ export function transcriptHref(path: string, from?: number): string {
 }
 
 /** The address of a citation; undefined if it is none. */
-export function citedHref(citation: string): string | undefined {
+function citedHref(citation: string): string | undefined {
   const { path, line } = citationIn(citation) ?? {};
   if (path === undefined || /^(?:sessions|journal)\//u.test(path)) return undefined;
   return noteHref(path, { line });

@@ -10,7 +10,7 @@ import { Usage } from "../usage.ts";
 /**
  * How one request goes: an error, no answer at all, a wait in milliseconds before a good one, or what the answer is.
  */
-export type Step = Error | "ok" | "hang" | number | ((texts: readonly string[]) => ArrayLike<number>[]);
+type Step = Error | "ok" | "hang" | number | ((texts: readonly string[]) => ArrayLike<number>[]);
 
 export interface ScriptedProvider extends EmbeddingProvider {
   /** Every request so far, with the time that it was made at. */
@@ -123,7 +123,7 @@ export interface Outcome<T> {
 }
 
 /** Moves the clock until a call has ended, for at most an hour. */
-export async function run<T>(call: Promise<T>): Promise<Outcome<T>> {
+async function run<T>(call: Promise<T>): Promise<Outcome<T>> {
   const started = Date.now();
   const ended: Outcome<T>[] = [];
   const end = (value: T | undefined, error: unknown): void =>
