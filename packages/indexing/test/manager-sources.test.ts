@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { manageIndex } from "@memslot/indexing/engine";
 import { contextFor, settingsWith, syncParams } from "./support/context.ts";
 import { ask, openMemory, search } from "./support/memory.ts";
-import { tempFolder as folderWith } from "@memslot/test-tools/files";
+import { tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
+import { eventually } from "@memslot/test-tools/wait";
 import tables from "../src/scan/test/paths.json" with { type: "json" };
 
 const both = ["memory", "sessions"];
@@ -138,5 +139,20 @@ describe("a folder of notes and its watcher", () => {
         expect(own).toHaveLength(33);
       },
     );
+  });
+
+  test("the watcher sees notes in every folder, and follows an edit of .gitignore", async () => {
+    const workspace = folderWith({ "a.md": "alpha", "private/b.md": "beta", ".gitignore": "private\n" });
+    const { manager, store } = await open(workspace, { sync: { watch: true, watchDebounceMs: 20 } });
+    await manager.sync?.(syncParams());
+    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched");
+    writeFiles(workspace, { "new/d.mdx": "delta" });
+    await eventually(() => store.paths().includes("new/d.mdx"), "a note in a new folder is indexed");
+    writeFiles(workspace, { ".gitignore": "new\n" });
+    await eventually(() => store.paths().join() === "a.md,private/b.md", "other notes are excluded");
+    // The folder that was excluded before is watched now.
+    await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched again");
+    writeFiles(workspace, { "private/e.md": "epsilon" });
+    await eventually(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
   });
 });

@@ -265,6 +265,18 @@ describe("a view of folders", () => {
     expect(namesIn(view, deep)).toEqual(["two.md"]);
   });
 
+  test("a folder that is renamed is forgotten with all below it", () => {
+    const root = folderWith({ "a/deep/one.md": "1", "b/deep/two.md": "2" });
+    const [a, b, deep] = ["a", "b", "a/deep"].map((name) => path.join(root, name)) as [string, string, string];
+    const view = new FolderView();
+    view.take([watched(root), watched(a), watched(deep), watched(b)], new Set([root]));
+    expect(namesIn(view, deep)).toEqual(["one.md"]);
+    renameSync(a, path.join(root, "c"));
+    renameSync(b, a);
+    view.take([{ kind: "event", folder: root, name: "a", isRename: true }], new Set([root]));
+    expect([namesIn(view, deep), view.hasChanged()]).toEqual([["two.md"], true]);
+  });
+
   test("what another thread has watched is watched no more", async () => {
     const root = folderWith({ "a.md": "a" });
     let told: WatchNews = { notes: [watched(root)], thread: 1 };

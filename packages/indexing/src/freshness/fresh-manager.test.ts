@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { MemoryPluginContext, MemorySearchManager, MemorySearchSettings } from "@memslot/core";
@@ -70,6 +70,24 @@ describe.runIf(process.platform === "linux")("a memory that is watched", () => {
     expect(await memory.paths("zebra")).toEqual(["MEMORY.md", "memory/a.md", "memory/deep/b.md"]);
     rmSync(path.join(workspace, "memory"), { recursive: true });
     expect(await memory.paths("zebra")).toEqual(["MEMORY.md"]);
+    const sentinels = path.join(memory.stateDir, "watch");
+    expect(readdirSync(sentinels)).toHaveLength(1);
+    await memory.manager.close?.();
+    expect(readdirSync(sentinels)).toEqual([]);
+  });
+
+  test("follows the edits of a .gitignore in a folder of notes", async () => {
+    const workspace = folderWith({ "a.md": "zebra", "drafts/b.md": "zebra", ".gitignore": "" });
+    const memory = await opened(workspace, { notes: "all" });
+    await settle(memory);
+    for (const [rules, left] of data.leftOut) {
+      writeFiles(workspace, { ".gitignore": `${String(rules)}\n` });
+      expect(await memory.paths("zebra")).toEqual(left);
+      await settle(memory);
+      expect(await memory.paths("zebra")).toEqual(left);
+    }
+    writeFiles(workspace, { "deep/drafts/.gitignore": "c.md", "deep/drafts/c.md": "zebra", "deep/d.md": "zebra" });
+    expect(await memory.paths("zebra")).toEqual(["deep/d.md", "drafts/b.md"]);
   });
 
   test("hears of transcripts, which lie in another folder", async () => {

@@ -310,4 +310,15 @@ describe("answers are kept", () => {
     expect((await search(changed, "walrus number", { rerank })).paths[0]).toBe("memory/n002.md");
     expect(reranker.calls).toHaveLength(3);
   });
+
+  test("and not for ever: the oldest of more than 256 goes", async () => {
+    const reranker = byNumber();
+    const rerank = stageOf(reranker);
+    const store = await storeWith(heaps(2));
+    for (let index = 0; index <= 256; index++) await search(store, `walrus number q${index}`, { rerank });
+    await search(store, "walrus number q256", { rerank });
+    expect(reranker.calls).toHaveLength(257);
+    await search(store, "walrus number q0", { rerank });
+    expect(reranker.calls).toHaveLength(258);
+  });
 });
