@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { MessagePort } from "node:worker_threads";
+import { once } from "node:events";
+import { MessagePort, type Worker } from "node:worker_threads";
 import { openMemory, parseConfig } from "@memslot/core";
 import { createWorkspace } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { expect, onTestFinished, test, vi } from "vitest";
 import memoryCore from "./index.ts";
-import { tempPath, runChild } from "./test/stores.ts";
+import { open, tempPath, runChild } from "./test/stores.ts";
 
 test("a process ends by itself after close, and also when it forgets to close", async () => {
   for (const close of ["close", "forget"]) {
@@ -28,6 +29,15 @@ test.each([
   const main = `(async () => { ${code} })();`;
   const printed = execFileSync(process.execPath, ["--conditions=@memslot/source", ...options, "-e", main]);
   expect(printed.toString()).toBe("0\n");
+});
+
+test("a thread ends with its last store", async () => {
+  const started = once(process, "worker") as Promise<[Worker]>;
+  const store = await open(await tempPath());
+  const [thread] = await started;
+  const ended = once(thread, "exit");
+  await store.close();
+  expect(await ended).toHaveLength(1);
 });
 
 test("a search asks its thread once whether the index has changed, and for its words", async () => {

@@ -294,6 +294,30 @@ test("compacting gives back all that is free, and the index answers as before", 
   expect(await store.compact()).toEqual({ beforeBytes: stats.databaseBytes, afterBytes: stats.databaseBytes });
 });
 
+test("an old build that was not yet deleted is gone after compacting", async () => {
+  const store = await open(await tempPath());
+  await fill(store);
+  await store.compact();
+  const before = (await store.stats()).databaseBytes;
+  await (await store.startBuild("v2")).replaceFiles(editedNotes);
+  await store.finishBuild();
+  await store.compact();
+  const tables = (await store.tables())?.map(({ name }) => name);
+  expect(tables).toContain("chunks_fts_2");
+  expect(tables).not.toContain("chunks_fts_1");
+  expect((await store.stats()).databaseBytes).toBeLessThan(1.3 * before);
+});
+
+test("little that is free is kept for what is written next", async () => {
+  const store = await open(await tempPath());
+  await store.replaceFiles(large);
+  await store.removeFiles(large.slice(0, 60));
+  const free = (await store.stats()).reusableBytes;
+  for (let round = 0; round < 20; round++) await store.stats();
+  expect((await store.stats()).reusableBytes).toBe(free);
+  expect(free).toBeGreaterThan(500_000);
+});
+
 test("other processes write while one compacts, and nothing is lost", async () => {
   const path = await tempPath();
   const store = await open(path);

@@ -281,6 +281,17 @@ test("a space that loses vectors to another process still gives all that it has 
   expect(await cached(second)).toBe(420);
 });
 
+test("a process that uses no space deletes no vector, however many there are too much", async () => {
+  const { path, store: before } = await openWith([fileOf("a.md", numbered("text", 10))]);
+  await embedAll(before, space);
+  await before.close();
+  const store = await open(path, { cacheMaxEntries: 0 });
+  await store.replaceFiles([fileOf("b.md", ["word"])]);
+  await store.spaceStats(space);
+  await store.close();
+  expect(await cached(await open(path))).toBe(10);
+});
+
 test("a space that begins to be searched while its vectors leave keeps those that are left", async () => {
   const path = await tempPath();
   const texts = numbered("live", 1500);
