@@ -153,6 +153,16 @@ test("a waiting process resumes the download of a killed one", async () => {
   expectComplete(target);
 });
 
+test("a suspended process is not waited for", async () => {
+  const hub = await startHub(content, { stopAfter: { bytes: 250_000, how: "hang" } });
+  const other = startChild(host, ["download", urlOf(hub), target.path], { detached: true });
+  await eventually(() => target.partSize() > 200_000);
+  other.process.kill("SIGSTOP");
+  hub.behave({});
+  await target.fetch(hub, { limits: { connectMs: 1500, stallMs: 1500, pollMs: 10 } });
+  expectComplete(target);
+});
+
 test("two processes that write the same part at once do no harm", async () => {
   const hub = await startHub(content, { pauseMs: 60 });
   const first = target.fetch(hub);

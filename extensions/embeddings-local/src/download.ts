@@ -82,6 +82,7 @@ async function exists(path: string): Promise<boolean> {
 /** Waits for the download of another process. Undefined if that has completed the file. */
 async function lockOrWait(task: Download): Promise<ProcessLock | undefined> {
   const { path, part, limits, signal } = task;
+  let [size, changedAt] = [-1, 0];
   for (;;) {
     signal.throwIfAborted();
     if (await exists(path)) return undefined;
@@ -89,8 +90,13 @@ async function lockOrWait(task: Download): Promise<ProcessLock | undefined> {
       return await acquireLock(`${part}.lock`, { waitMs: 0, busy: () => `${part} is locked`, signal });
     } catch (error) {
       if (!MemoryError.is(error, "BUSY")) throw error;
-      report(task, await sizeOf(part), (await notesOf(part))?.size);
-      await sleep(limits.pollMs, undefined, { signal });
+      const now = await sizeOf(part);
+      if (now !== size) [size, changedAt] = [now, performance.now()];
+      report(task, now, (await notesOf(part))?.size);
+      // A process that is suspended (Ctrl-Z) keeps its lock. One that works reaches its own limits earlier.
+      const isSuspended = performance.now() - changedAt > limits.connectMs + limits.stallMs;
+      if (isSuspended) await rm(`${part}.lock`, { force: true });
+      else await sleep(limits.pollMs, undefined, { signal });
     }
   }
 }

@@ -29,7 +29,7 @@ export function createLocalProvider(
     { signal, onUsage }: EmbeddingCallOptions = {},
   ): Promise<Float32Array[]> {
     signal?.throwIfAborted();
-    if (runner.model === undefined) await runner.prepare({ signal });
+    if (!runner.isRunning()) await runner.prepare({ signal });
     const { vectors, tokens } = await runner.embed(texts, { urgent, signal });
     onUsage?.({ tokens });
     return vectors;

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { withDeadline } from "@memslot/core";
 import { childEnvironment } from "@memslot/core/providers";
@@ -121,8 +120,11 @@ export class ModelProcess {
     this.#end("was stopped");
     this.#child.kill("SIGTERM");
     const kill = setTimeout(() => this.#child.kill("SIGKILL"), termWaitsMs);
-    await Promise.race([this.exited, sleep(termWaitsMs + killWaitsMs, undefined, { ref: false })]);
-    clearTimeout(kill);
+    // With a reference: the process itself has none, and a host without other work would end before this resolves.
+    const late = Promise.withResolvers<void>();
+    const giveUp = setTimeout(late.resolve, termWaitsMs + killWaitsMs);
+    await Promise.race([this.exited, late.promise]);
+    for (const timer of [kill, giveUp]) clearTimeout(timer);
   }
 
   #listen(): void {

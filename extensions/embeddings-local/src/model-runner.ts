@@ -63,11 +63,6 @@ export interface RunnerSetup {
   downloadLimits?: Partial<DownloadLimits> | undefined;
 }
 
-interface Running {
-  process: ModelProcess;
-  model: LoadedModel;
-}
-
 interface PrepareCaller {
   signal?: AbortSignal | undefined;
   progress?: ((update: SyncProgress) => void) | undefined;
@@ -87,8 +82,9 @@ export class ModelRunner {
   readonly #alive = new Set<ModelProcess>();
   readonly #closing = new AbortController();
   #preparation: Preparation | undefined;
-  #running: Running | undefined;
-  #starting: Promise<Running> | undefined;
+  #model: LoadedModel | undefined;
+  #running: ModelProcess | undefined;
+  #starting: Promise<ModelProcess> | undefined;
   #idle: NodeJS.Timeout | undefined;
   #callCount = 0;
 
@@ -97,9 +93,13 @@ export class ModelRunner {
     this.#times = { ...defaultTimes, ...setup.times };
   }
 
-  /** Undefined unless the process runs. */
+  /** Facts of the model, also after its process has ended. Undefined before it was loaded. */
   get model(): LoadedModel | undefined {
-    return this.#running?.process.isRunning() === true ? this.#running.model : undefined;
+    return this.#model;
+  }
+
+  isRunning(): boolean {
+    return this.#running?.isRunning() === true;
   }
 
   /**
@@ -182,14 +182,14 @@ export class ModelRunner {
   }
 
   /** Fails with `auth` for an unusable file; the next call tries again. */
-  async #ready(): Promise<Running> {
+  async #ready(): Promise<ModelProcess> {
     this.#closing.signal.throwIfAborted();
-    if (this.#running?.process.isRunning() === true) return this.#running;
+    if (this.#running?.isRunning() === true) return this.#running;
     this.#starting ??= this.#launch().finally(() => (this.#starting = undefined));
     return this.#starting;
   }
 
-  async #launch(): Promise<Running> {
+  async #launch(): Promise<ModelProcess> {
     try {
       await readGguf(this.#setup.address.path);
       return await this.#launchOnce().catch((error: unknown) => {
@@ -208,14 +208,15 @@ export class ModelRunner {
     }
   }
 
-  async #launchOnce(): Promise<Running> {
+  async #launchOnce(): Promise<ModelProcess> {
     this.#closing.signal.throwIfAborted();
     const { llama, address, options, ranks } = this.#setup;
     const process = new ModelProcess({ llama, modelPath: address.path, ...options, ranks }, this.#times);
     this.#alive.add(process);
     void process.exited.then(() => this.#alive.delete(process));
     try {
-      return (this.#running = { process, model: await process.loaded });
+      this.#model = await process.loaded;
+      return (this.#running = process);
     } catch (error) {
       await process.stop();
       throw error;
@@ -224,7 +225,7 @@ export class ModelRunner {
 
   async #embedOnce(texts: readonly string[], options: EmbedOptions): Promise<EmbeddedTexts> {
     const limits = { what: "the model", signals: [options.signal] };
-    const { process } = await withDeadline(limits, () => this.#ready());
+    const process = await withDeadline(limits, () => this.#ready());
     return process.embed(texts, options);
   }
 
@@ -233,7 +234,7 @@ export class ModelRunner {
     clearTimeout(this.#idle);
     this.#callCount += 1;
     const rest = async (): Promise<void> => {
-      const process = this.#running?.process;
+      const process = this.#running;
       this.#running = undefined;
       await process?.stop();
     };

@@ -127,6 +127,16 @@ test("a process without work is ended after its time, and the next call starts a
   expect(children.length).toBe(2);
 });
 
+test("the limits of a downloaded model stay known after its process has ended", async () => {
+  const children = watchChildren();
+  const hub = await startHub(modelBytes());
+  const setup = { modelPath: address, env: { HF_ENDPOINT: hub.url }, overrides: { times: { idleMs: 50 } } };
+  const provider = await open(setup);
+  await provider.embedQuery("text");
+  await eventually(() => children[0]?.signalCode !== null);
+  expect([provider.dimensions, provider.maxInputTokens]).toEqual([64, expect.any(Number)]);
+});
+
 test("a process that does not answer is ended, and its call is done by another one", async () => {
   const children = watchChildren();
   const provider = await openModel(tinyModel(), { overrides: { times: { silenceMs: 2000 } } });
@@ -157,10 +167,8 @@ test("close while the model is being loaded leaves no process behind", async () 
   expect(children.map(({ signalCode }) => signalCode)).toEqual(["SIGTERM"]);
 });
 
-test("a host that ends without closing anything is not held", async () => {
-  const host = startChild(hostFile, ["leave", tinyModel()], {
-    detached: true,
-  });
+test.each(["leave", "close"])("a host that ends without other work (%s) ends by itself", async (how) => {
+  const host = startChild(hostFile, [how, tinyModel()], { detached: true });
   const pid = Number(await host.rest("model process "));
   expect(await host.ended).toBe(0);
   await eventually(() => !isRunning(pid));

@@ -6,8 +6,9 @@ import { createLocalPlugin } from "../local-plugin.ts";
 import { ModelProcess } from "../model-process.ts";
 
 /**
- * A host process. `download URL PATH`. `load LLAMA`: starts a process that loads a model. `stay`, `busy` or `leave` with
- * a MODEL: embeds, then waits, waits with a batch in progress, or ends without closing. Prints the id of the process that runs the model.
+ * A host process. `download URL PATH`. `load LLAMA`: starts a process that loads a model. `stay`, `busy`, `leave` or
+ * `close` with a MODEL: embeds, then waits, waits with a batch in progress, ends without closing, or closes a suspended
+ * process. Prints the id of the process that runs the model.
  */
 const [command, first = "", second = ""] = process.argv.slice(2);
 const { signal } = new AbortController();
@@ -26,5 +27,8 @@ if (command === "download") {
   await provider.embedQuery("hello");
   if (command === "busy") void provider.embedBatch(Array.from({ length: 5000 }, () => "a long text ".repeat(100)));
   process.stdout.write(`model process ${children[0]?.pid}\n`);
-  if (command !== "leave") setInterval(() => {}, 1000);
+  if (command === "close") {
+    children[0]?.kill("SIGSTOP");
+    await provider.close?.();
+  } else if (command !== "leave") setInterval(() => {}, 1000);
 }
