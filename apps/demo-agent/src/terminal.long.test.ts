@@ -5,6 +5,7 @@ import { type FakeChatServer, frame, says, startFakeChatServer } from "@memslot/
 import { eventually } from "@memslot/test-tools/wait";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cli, createPlace, demoEnv, type DemoPlace } from "../test/run-demo.ts";
+import { transcriptOf } from "./test/agent-place.ts";
 
 const [arrowUp, tab, ctrlC, ctrlD] = ["\u001B[A", "\t", "\u0003", "\u0004"];
 const prompt = "you> ";
@@ -125,6 +126,38 @@ describe.skipIf(process.platform === "win32")("the chat at a terminal", { timeou
     expect(asked?.slice(1)).toEqual([["user", "tell me"]]);
     demo.type("/quit\r");
     expect(await demo.ended).toBe(0);
+  });
+
+  test("Ctrl-C twice exits with 130, at the prompt and while an answer hangs", async () => {
+    server = await startFakeChatServer(() => "hang");
+    demo = startPtyDemo(withModel());
+    await demo.play(["", prompt], [`half a line${ctrlC}`, "(Ctrl-C again leaves)", prompt], [ctrlC]);
+    expect(await demo.ended).toBe(130);
+
+    demo = startPtyDemo(withModel());
+    await demo.play(["", prompt], ["hello\r"]);
+    await eventually(() => server?.requests.length === 1);
+    demo.type(`${ctrlC}${ctrlC}`);
+    expect(await demo.ended).toBe(130);
+  });
+
+  test("after kill -9 in the middle of an answer, the next start shows the open question, which is answered once", async () => {
+    server = await startFakeChatServer((_request, index) =>
+      index === 0 ? { pieces: [frame({ content: "It begins" })], end: "open" } : says("Now I can."),
+    );
+    demo = startPtyDemo(withModel());
+    await demo.play(["", prompt], ["tell me\r", "It begins"]);
+    demo.kill();
+    await demo.ended;
+
+    demo = startPtyDemo(withModel());
+    await demo.play(["", "Not answered yet: tell me", prompt]);
+    expect(server.requests).toHaveLength(1);
+    await demo.play(["\r", "Now I can.", prompt], ["\r/quit\r"]);
+    expect(await demo.ended).toBe(0);
+    expect(server.requests).toHaveLength(2);
+    const said = await transcriptOf(path.join(place.homeDir, ".memslot"));
+    expect(said).toEqual(["user: tell me", "assistant: Now I can."]);
   });
 
   test("/backend changes the memory in mid-conversation, and a wrong one leaves it as it is", async () => {

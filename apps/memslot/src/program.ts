@@ -136,11 +136,13 @@ function refuseUnknown(parent: Command, program: Command): void {
   });
 }
 
-/** The command whose last word is nearest. Loaded late: `--help` and `--version` end without it. */
+/** The command whose last word is nearest, or begins so. Loaded late: `--help` and `--version` end without it. */
 async function hintFor({ message: typed, known }: UnknownCommand): Promise<string> {
   const { nearestWord } = await import("@memslot/core/host");
   const lastWord = (command: string): string => command.split(" ").at(-1) ?? command;
-  const nearest = nearestWord(typed, known.map(lastWord));
+  const words = known.map(lastWord);
+  const begun = typed.length < 2 ? undefined : words.find((word) => word.startsWith(typed.toLowerCase()));
+  const nearest = nearestWord(typed, words) ?? begun;
   const command = known.find((each) => lastWord(each) === nearest);
   return command === undefined ? "see memslot --help" : `did you mean memslot ${command}?`;
 }
