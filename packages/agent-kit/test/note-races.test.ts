@@ -36,7 +36,7 @@ import {
   undoChange,
 } from "@memslot/agent-kit";
 import { createWorkspace } from "@memslot/test-tools/files";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { fakeMemory } from "./support/fake-memory.ts";
 import { expectAllLines, expectSurvivesKills } from "./support/note-processes.ts";
 
@@ -452,6 +452,19 @@ test("a second name that a process was killed with before its replacement is rem
   const memory = { agentId: "main", workspaceDir, ownerAllowFrom: [] };
   await createMemoryCommands({ memory, edit: { settings, stateDir } }).delete({ path: "/memories/MEMORY.md" });
   expect(readdirSync(workspaceDir)).toEqual(["memory"]);
+});
+
+test("old drafts are removed, except bytes that only the replaced file of another note has", async () => {
+  writeFileSync(curated, "one\n");
+  const key = createHash("sha256").update("OTHER.md").digest("hex").slice(0, 32);
+  const [unsaved, saved] = [4, 11].map((size) => `.memslot-01234567-89ab-cdef-0123-456789abcdef.${key}-${size}.tmp`);
+  for (const name of [unsaved, saved]) writeFileSync(path.join(workspaceDir, name ?? ""), "one\ntheirs\n");
+  const { sha256 = "" } = (await readNote(place())) ?? {};
+  const later = Date.now() + 61_000;
+  vi.spyOn(Date, "now").mockReturnValue(later);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await replaceNote({ ...place(), text: "mine\n", sha256 })).toMatchObject({ state: "replaced" });
+  expect(readdirSync(workspaceDir).toSorted()).toEqual([unsaved, "MEMORY.md", "memory"]);
 });
 
 describe("while a line is changed, an editor", () => {
