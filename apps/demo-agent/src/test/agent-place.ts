@@ -65,7 +65,7 @@ interface Line {
   message?: { role: string; content: { text?: string; name?: string }[] };
 }
 
-async function transcriptOf(stateDir: string): Promise<string[]> {
+export async function transcriptOf(stateDir: string): Promise<string[]> {
   const folder = path.join(stateDir, "agents", "main", "sessions");
   const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
   const texts = await Promise.all(names.map((name) => readFile(path.join(folder, name), "utf8")));
