@@ -294,20 +294,6 @@ test("compacting gives back all that is free, and the index answers as before", 
   expect(await store.compact()).toEqual({ beforeBytes: stats.databaseBytes, afterBytes: stats.databaseBytes });
 });
 
-test("an old build that was not yet deleted is gone after compacting", async () => {
-  const store = await open(await tempPath());
-  await fill(store);
-  await store.compact();
-  const before = (await store.stats()).databaseBytes;
-  await (await store.startBuild("v2")).replaceFiles(editedNotes);
-  await store.finishBuild();
-  await store.compact();
-  const tables = (await store.tables())?.map(({ name }) => name);
-  expect(tables).toContain("chunks_fts_2");
-  expect(tables).not.toContain("chunks_fts_1");
-  expect((await store.stats()).databaseBytes).toBeLessThan(1.3 * before);
-});
-
 test("little that is free is kept for what is written next", async () => {
   const store = await open(await tempPath());
   await store.replaceFiles(large);
