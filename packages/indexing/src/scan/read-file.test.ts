@@ -54,6 +54,13 @@ test("the budget fits a file of exactly that length without a notice", async () 
   expect(await read(workspace, "memory/b.md")).toMatchObject({ lines: 1, nextFrom: 2, truncated: true });
 });
 
+test.each(["", "x"])("a line over the budget is never cut inside a character (after %j)", async (before) => {
+  const workspace = folderWith({ "memory/a.md": `${before}${"👍".repeat(20_000)}\nafter\n` });
+  const result = await read(workspace, "memory/a.md");
+  expect(result.text.isWellFormed()).toBe(true);
+  expect(result).toMatchObject({ truncated: true, lines: 1, nextFrom: 2 });
+});
+
 describe("what can be read", () => {
   test("under any spelling of its path that stays inside", async () => {
     const workspace = folderWith({ "MEMORY.md": "m", "memory/a.md": "a" });

@@ -67,6 +67,11 @@ describe("by time", () => {
       expect([query, (await search(store, query ?? "")).paths[0]]).toEqual([query, path]);
   });
 
+  test("a time without a note is the reason of an empty answer", async () => {
+    const { results, report } = await search(await storeWith({ "a.md": "words" }), "what did I do last week");
+    expect([results, report.reason]).toEqual([[], "there is no note of 2026-03-02 to 2026-03-08"]);
+  });
+
   test("notes of the time that may not be seen are not found", async () => {
     const scope: SourceScope = () => ({ within: [""], without: ["memory/2026-03-14.md"] });
     const found = await search(await storeWith(diary), "yesterday", { days, scope });

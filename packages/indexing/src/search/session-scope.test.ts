@@ -41,11 +41,20 @@ test("another session of the owner sees the notes, and of the transcripts its ow
   expect(isClosed(without("sessions"))).toBe(true);
 });
 
+const group = { sessionKey: "agent:main:telegram:group:1", audience: "shared" } as const;
+
+test("a shared file that is a hard link is excluded", async () => {
+  const root = tempFolder({ "notes/MEMORY.md": "", "shared/plain.md": "" });
+  const file = path.join(root, "shared/one.md");
+  linkSync(path.join(root, "notes/MEMORY.md"), file);
+  const notes = (await scopeOf({ ...group, workspaceDir: path.join(root, "notes"), extraPaths: [file] }))("memory");
+  expect(notes?.without).toContain("../shared/one.md");
+});
+
 test("a shared folder with very many hard links is excluded as a whole, and the other one is searched", async () => {
   const root = tempFolder({ "notes/memory/day.md": "", "shared/0.md": "", "team/a.md": "" });
   for (let index = 1; index <= 501; index++)
     linkSync(path.join(root, "shared/0.md"), path.join(root, `shared/${index}.md`));
-  const group = { sessionKey: "agent:main:telegram:group:1", audience: "shared" } as const;
   const places = {
     workspaceDir: path.join(root, "notes"),
     extraPaths: ["shared", "team"].map((name) => path.join(root, name)),
