@@ -1,7 +1,7 @@
 export type * from "./index-records.ts";
 export type { NoteIndex } from "./note-index.ts";
 export type { FileTable, LeaseName, IndexLeases, Ledger, LedgerOptions } from "./ledger/ledger.ts";
-export { type UsageEntry, readUsage } from "./embedding/requests/usage.ts";
+export { type UsageEntry, readUsage } from "./embedding/requests/read-usage.ts";
 export {
   type Chunk,
   type ChunkStore,

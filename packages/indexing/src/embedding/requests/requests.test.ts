@@ -15,7 +15,8 @@ import {
 } from "./test/scripted-provider.ts";
 import tables from "./test/vectors.json" with { type: "json" };
 import { SharedState } from "./shared-state.ts";
-import { readUsage, Usage } from "./usage.ts";
+import { readUsage } from "./read-usage.ts";
+import { Usage } from "./usage.ts";
 
 const minute = 60_000;
 

@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { startChild } from "../../../test/support/child.ts";
 import { SharedState } from "./shared-state.ts";
 import { startClock, stopClock } from "./test/scripted-provider.ts";
-import { OverBudget, readUsage, Usage } from "./usage.ts";
+import { readUsage } from "./read-usage.ts";
+import { OverBudget, Usage } from "./usage.ts";
 
 const search = { reason: "search", provider: "p", model: "m", requests: 1 };
 const request = { ...search, reason: "cli", requests: 0 };
