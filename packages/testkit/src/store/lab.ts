@@ -225,10 +225,15 @@ export class StoreLab {
     const query = { terms, sources: [...this.#sources], limit: 5000, ...filter };
     const [{ rows, ...counts }, expected] = [
       await this.store.searchKeyword(query),
-      await this.#reference.searchKeyword(query),
+      await this.#reference.searchKeyword({ ...query, limit: 5000 }),
     ];
     const asked = terms.map(({ term }) => term.slice(0, 40)).join(" ");
-    assert.deepEqual(namesOf(rows), namesOf(expected.rows), `chunks with one of the words: ${asked}`);
+    // Which rows are the first of an answer with a limit is left to the store.
+    const all = namesOf(expected.rows);
+    const names = namesOf(rows);
+    const right = all.length > query.limit ? all.filter((name) => names.includes(name)) : all;
+    assert.deepEqual(names, right, `chunks with one of the words: ${asked}`);
+    assert.equal(rows.length, Math.min(query.limit, all.length), `rows of ${asked}`);
     const { chunkCount, documentFrequencies, incomplete } = counts;
     assert.deepEqual([chunkCount, documentFrequencies], [expected.chunkCount, expected.documentFrequencies], asked);
     assert.equal(incomplete, undefined);
