@@ -154,5 +154,6 @@ describe("a folder of notes and its watcher", () => {
     await eventually(() => manager.status().watch?.mode !== "off", "the folders are watched again");
     writeFiles(workspace, { "private/e.md": "epsilon" });
     await eventually(() => store.paths().includes("private/e.md"), "a note in a folder that is let in is indexed");
+    expect(store.paths().toSorted()).toEqual(["a.md", "private/b.md", "private/e.md"]);
   });
 });
