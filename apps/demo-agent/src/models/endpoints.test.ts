@@ -127,7 +127,7 @@ describe("an endpoint that fails", () => {
     const error = await failureOf(() => reply, {}, { silenceMs: 200 });
     expect(error).toMatchObject({
       code: "UNAVAILABLE",
-      message: expect.stringMatching(/no answer within 0\.2 s; ask again/),
+      message: expect.stringMatching(/did not answer within 0\.2 s; ask again/),
     });
     // On a slow machine the request may not have arrived.
     expect(tries()).toBeLessThanOrEqual(1);

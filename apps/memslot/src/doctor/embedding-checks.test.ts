@@ -21,6 +21,7 @@ test.each([
   ["HTTP 404 from https://api.example.org/v2", /baseUrl or/u],
   ["HTTP 429: slow down", /^Wait/u],
   ["127.0.0.1:8080 answered 502: a web page", /^Check its key and address/u],
+  ["the embedding probe did not answer within 15 s", /^Start the server/u],
 ])("%s is told from its status", (reason, expected) => {
   expect(remedy(reason)).toMatch(expected);
 });

@@ -69,7 +69,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/\/v1\b|base ?url|\b404\b|\b405\b/i, "Correct memorySearch.remote.baseUrl or memorySearch.model."],
   [/\b429\b|\brate\b/i, "Wait, or lower memorySearch.remote.nonBatchConcurrency."],
   [
-    /ECONNREFUSED|cannot reach|fetch failed|ENOTFOUND|no answer/i,
+    /ECONNREFUSED|cannot reach|fetch failed|ENOTFOUND|no answer|not answer/i,
     "Start the server, or correct memorySearch.remote.baseUrl.",
   ],
   [/GGUF|model file/i, "Download the model again, or set another one in memorySearch.local.modelPath."],
