@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import type { Memory, MemorySearchOptions, MemorySearchResult, SearchReport } from "memslot";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask, useHouse } from "./support/house.ts";
+import { ask, useHouse } from "./support/temp-workspace.ts";
 import tables from "./data/scenarios.json" with { type: "json" };
 
 async function withNotes(notes: Record<string, string>): Promise<Memory> {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createMemoryTools, editOptions } from "@memslot/agent-kit";
 import { type Memory, parseConfig } from "memslot";
 import { beforeEach, expect, test } from "vitest";
-import { type House, useHouse } from "./support/house.ts";
+import { type House, useHouse } from "./support/temp-workspace.ts";
 
 let house: House;
 let memory: Memory;

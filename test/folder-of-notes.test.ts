@@ -2,7 +2,7 @@ import { existsSync, rmSync } from "node:fs";
 import { appendNote } from "@memslot/agent-kit";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
-import { ask, useHouse } from "./support/house.ts";
+import { ask, useHouse } from "./support/temp-workspace.ts";
 
 // The whole way, with real files and a real index: what no package can tell alone.
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { offeredPlugins } from "@memslot/core/host";
 import { expect, test } from "vitest";
-import { generatedFiles } from "./support/generated.ts";
+import { generatedFiles } from "./support/generated-files.ts";
 import { extensions, root } from "./support/repository.ts";
 
 const commandFile = "apps/memslot/package.json";

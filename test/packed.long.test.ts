@@ -25,7 +25,7 @@ import {
   startRegistry,
   type Stranger,
   strangersNotes,
-} from "./support/stranger.ts";
+} from "./support/new-user-machine.ts";
 import { packAll, readPackedPackage, type PackedPackage } from "./support/packing.ts";
 import tables from "./data/packed.json" with { type: "json" };
 

@@ -1,7 +1,7 @@
 import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { afterwards } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
-import { useHouse, withQmd } from "./support/house.ts";
+import { useHouse, withQmd } from "./support/temp-workspace.ts";
 import { askIn, describeQueryLanguage, queryLanguage } from "./support/query-language.ts";
 import { describeQuestionLanguage } from "./support/question-language.ts";
 

@@ -5,8 +5,8 @@ import { deterministicReranker } from "@memslot/testkit";
 import { afterwards } from "@memslot/test-tools/files";
 import type { Memory } from "memslot";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { ask, type House, useHouse } from "./support/house.ts";
-import { placedEmbeddings } from "./support/embedding-house.ts";
+import { ask, type House, useHouse } from "./support/temp-workspace.ts";
+import { placedEmbeddings } from "./support/embedding-workspace.ts";
 import data from "./data/rerank.json" with { type: "json" };
 
 const query = "zebra lantern gate";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { generatedFiles, sampledPages, withSampleOutput } from "./support/generated.ts";
+import { generatedFiles, sampledPages, withSampleOutput } from "./support/generated-files.ts";
 import { root } from "./support/repository.ts";
 
 const samples = sampledPages.map((page) => [page, withSampleOutput] as const);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { expectBetter, expectUnchangedByNoise, indexed, notes, wordsOnly } from "../support/hybrid.ts";
+import { expectBetter, expectUnchangedByNoise, indexed, notes, wordsOnly } from "../support/hybrid-search-checks.ts";
 
 test.each([
   ["memory-core", 1],

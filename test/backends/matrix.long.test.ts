@@ -5,7 +5,7 @@ import { afterwards } from "@memslot/test-tools/files";
 import { type DeterministicEmbeddings, deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
-import { ask, type House, inSlot, useHouse, withQmd } from "../support/house.ts";
+import { ask, type House, inSlot, useHouse, withQmd } from "../support/temp-workspace.ts";
 
 /** Notes of a household and a small company, and questions, each with the one note that answers it. */
 const { corpus, questions } = JSON.parse(

@@ -1,7 +1,7 @@
 import { createReferencePlugin } from "@memslot/testkit";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect, test } from "vitest";
-import { ask, copyHouse, inSlot, useHouse } from "../support/house.ts";
+import { ask, copyHouse, inSlot, useHouse } from "../support/temp-workspace.ts";
 
 const syllables = "ka lo mi re tu sa ven dor pli gra fo hu".split(" ");
 const characters = Array.from({ length: 60 }, (_, index) => String.fromCodePoint(0x4e00 + 37 * index));

@@ -5,7 +5,7 @@ import { assistant, claudeSession, user } from "@memslot/fakes/clients";
 import { type Memory, parseConfig } from "memslot";
 import { beforeAll, describe, expect, test } from "vitest";
 import asked from "../data/clients/asked-before.json" with { type: "json" };
-import { ask, type House, useHouse } from "../support/house.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
 
 type Said = readonly (readonly string[])[];
 

@@ -16,7 +16,7 @@ import {
   user,
 } from "@memslot/fakes/clients";
 import { describe, expect, test } from "vitest";
-import { useLab } from "../support/clients.ts";
+import { useLab } from "../support/client-home.ts";
 import data from "../data/boundaries.json" with { type: "json" };
 
 const lab = useLab();

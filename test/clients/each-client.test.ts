@@ -17,7 +17,7 @@ import {
   slugOf,
   user,
 } from "@memslot/fakes/clients";
-import { stateOf, useLab } from "../support/clients.ts";
+import { stateOf, useLab } from "../support/client-home.ts";
 
 const lab = useLab();
 const said = [

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterwards, writeFiles } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
 import { askDemo, commandsOf, runCommands, runFirstExample } from "../support/doc-examples.ts";
-import { sampledPages, withSampleOutput } from "../support/generated.ts";
+import { sampledPages, withSampleOutput } from "../support/generated-files.ts";
 import { examplesOf, publishedPlaces, root } from "../support/repository.ts";
 import data from "../data/examples.json" with { type: "json" };
 

@@ -2,8 +2,8 @@ import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSyn
 import path from "node:path";
 import type { SyncReport } from "memslot";
 import { describe, expect, test } from "vitest";
-import { type EmbeddingHouse, manyNotes, notesSent, useEmbeddingHouse } from "../support/embedding-house.ts";
-import { ask, indexFile } from "../support/house.ts";
+import { type EmbeddingHouse, manyNotes, notesSent, useEmbeddingHouse } from "../support/embedding-workspace.ts";
+import { ask, indexFile } from "../support/temp-workspace.ts";
 
 // What is sent when neither the index nor the count of spent tokens can be stored. A damaged count: usage.test.ts.
 

@@ -13,8 +13,8 @@ import {
   textsSent,
   useEmbeddingHouse,
   usualProvider,
-} from "../support/embedding-house.ts";
-import { ask } from "../support/house.ts";
+} from "../support/embedding-workspace.ts";
+import { ask } from "../support/temp-workspace.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 import { type CliRun, runCli } from "../support/run-command.ts";
 import data from "../data/faults.json" with { type: "json" };

@@ -1,7 +1,7 @@
 import { estimateTokens } from "@memslot/core";
 import { readUsage } from "@memslot/indexing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask, useHouse } from "../support/house.ts";
+import { ask, useHouse } from "../support/temp-workspace.ts";
 import {
   expectBetter,
   expectUnchangedByNoise,
@@ -10,7 +10,7 @@ import {
   notes,
   providerOf,
   wordsOnly,
-} from "../support/hybrid.ts";
+} from "../support/hybrid-search-checks.ts";
 
 const measured = async ({ house }: Indexed): Promise<{ requests: number; tokens: number }[]> =>
   (await readUsage(house.stateDir)).filter(({ reason }) => reason === "measure");

@@ -12,8 +12,8 @@ import {
   notesSent,
   textsSent,
   useEmbeddingHouse,
-} from "../support/embedding-house.ts";
-import { ask, indexFile } from "../support/house.ts";
+} from "../support/embedding-workspace.ts";
+import { ask, indexFile } from "../support/temp-workspace.ts";
 
 const quota = {
   status: 429,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type House, useHouse } from "../support/house.ts";
-import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
+import { type House, useHouse } from "../support/temp-workspace.ts";
+import { noteName, twoPartNote, twoPartNotes } from "../support/generated-notes.ts";
 import { type RemoteMemory, resultOf } from "../support/start-memory.ts";
 
 const fileCount = 120;

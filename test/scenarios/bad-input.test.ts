@@ -3,9 +3,9 @@ import path from "node:path";
 import { afterwards } from "@memslot/test-tools/files";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
-import { ask, indexFile, useHouse } from "../support/house.ts";
-import { contentOf } from "../support/index-file.ts";
-import { sessionsFolder } from "../support/notes.ts";
+import { ask, indexFile, useHouse } from "../support/temp-workspace.ts";
+import { contentOf } from "../support/sqlite-index-content.ts";
+import { sessionsFolder } from "../support/generated-notes.ts";
 import { makeReadOnly } from "../support/read-only.ts";
 
 const data = JSON.parse(readFileSync(path.join(import.meta.dirname, "../data/bad-input.json"), "utf8")) as Record<

@@ -4,8 +4,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { Memory } from "memslot";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askFor, copyState, type FactHouse, makeFacts } from "../support/damage-storm.ts";
-import { ask, indexFile, useHouse } from "../support/house.ts";
-import { sessionsFolder } from "../support/notes.ts";
+import { ask, indexFile, useHouse } from "../support/temp-workspace.ts";
+import { sessionsFolder } from "../support/generated-notes.ts";
 import data from "../data/index-edits.json" with { type: "json" };
 
 let house: FactHouse;

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { LeftOutFile, MemoryFileList } from "@memslot/core";
 import type { Memory } from "memslot";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ask, type House, useHouse } from "../support/house.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
 import given from "../data/files.json" with { type: "json" };
 
 /** Notes of each kind, files that are excluded, and how both are listed. */

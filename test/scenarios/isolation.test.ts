@@ -5,8 +5,8 @@ import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import { createMemoryPool, createMemoryTools, type Memory, openMemory, parseConfig } from "memslot";
 import { describe, expect, test } from "vitest";
-import { ask, type House, useHouse } from "../support/house.ts";
-import { sessionsFolder } from "../support/notes.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
+import { sessionsFolder } from "../support/generated-notes.ts";
 import data from "../data/scenarios.json" with { type: "json" };
 
 const groupOf = (agent: string): string => `agent:${agent}:telegram:group:42`;

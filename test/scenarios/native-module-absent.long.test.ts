@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type House, useHouse } from "../support/house.ts";
-import { noteName, twoPartNotes } from "../support/notes.ts";
+import { type House, useHouse } from "../support/temp-workspace.ts";
+import { noteName, twoPartNotes } from "../support/generated-notes.ts";
 import { embeddedTexts, type RemoteMemory, resultOf } from "../support/start-memory.ts";
 
 // No FTS5: extensions/memory-core/test. No node-llama-cpp, or one that crashes: extensions/embeddings-local/test.

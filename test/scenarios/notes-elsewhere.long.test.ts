@@ -2,7 +2,7 @@ import { symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Memory, MemorySearchOptions, SearchReport } from "memslot";
 import { describe, expect, test } from "vitest";
-import { type House, useHouse } from "../support/house.ts";
+import { type House, useHouse } from "../support/temp-workspace.ts";
 import { runCli } from "../support/run-command.ts";
 import tables from "../data/notes-elsewhere.json" with { type: "json" };
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterwards, writeFiles } from "@memslot/test-tools/files";
 import { type Memory, MemoryError, type MemoryRootStatus } from "memslot";
 import { describe, expect, test } from "vitest";
-import { ask, type House, useHouse } from "../support/house.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
 
 const isWindows = process.platform === "win32";
 /** In every text that must not be returned. */

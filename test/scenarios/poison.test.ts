@@ -10,8 +10,8 @@ import {
 import { unseenCharacter } from "@memslot/core/host";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
-import { type House, useHouse } from "../support/house.ts";
-import { sessionsFolder } from "../support/notes.ts";
+import { type House, useHouse } from "../support/temp-workspace.ts";
+import { sessionsFolder } from "../support/generated-notes.ts";
 
 /** A page that was saved from the web, whose author knows how recalled notes are framed. */
 const poison = [

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { expect, test } from "vitest";
-import { useHouse } from "../support/house.ts";
-import { expectOneBuildAnswers, rebuilds } from "../support/rebuilds.ts";
+import { useHouse } from "../support/temp-workspace.ts";
+import { expectOneBuildAnswers, rebuilds } from "../support/rebuild-checks.ts";
 import { resultOf } from "../support/start-memory.ts";
 
 // `storms/several-processes.long.test.ts` has the other rebuilds.

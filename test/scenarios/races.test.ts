@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { afterwards, tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
-import { type House, useHouse } from "../support/house.ts";
+import { type House, useHouse } from "../support/temp-workspace.ts";
 import { buildSwapLoop, swapStorm } from "../support/swap-storm.ts";
 
 const built = buildSwapLoop(tempFolder());

@@ -2,9 +2,9 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
-import { placedEmbeddings } from "../support/embedding-house.ts";
-import { ask, type House, useHouse } from "../support/house.ts";
-import { sessionsFolder } from "../support/notes.ts";
+import { placedEmbeddings } from "../support/embedding-workspace.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
+import { sessionsFolder } from "../support/generated-notes.ts";
 // A sentence, and queries that find it: parts of words where a script has no spaces, words and beginnings elsewhere.
 import scripts from "../data/scripts.json" with { type: "json" };
 import groups from "../data/search-cases.json" with { type: "json" };

@@ -2,8 +2,8 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { IndexFinding } from "memslot";
 import { describe, expect, test } from "vitest";
-import { indexFile, useHouse } from "../support/house.ts";
-import { expectFoundAfter, rested, saveInACrowd, twoBirds, ways } from "../support/saves.ts";
+import { indexFile, useHouse } from "../support/temp-workspace.ts";
+import { expectFoundAfter, rested, saveInACrowd, twoBirds, ways } from "../support/same-mtime-saves.ts";
 
 /** A file that takes the place of another, a copy over it, a write into it, another folder. `storms/saves.long` has all. */
 const chosen = ["mv", "cp -p", "a write in place", "a folder"];

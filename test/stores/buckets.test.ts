@@ -5,7 +5,7 @@ import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { describe, expect, test } from "vitest";
 import { damagedObjects, expectHealed, inBucket } from "../support/damaged-bucket.ts";
-import { ask, type House, useHouse } from "../support/house.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
 
 async function requestsOf(storage: ObjectStorage, work: () => Promise<unknown>): Promise<number> {
   const before = storage.stats().requests;

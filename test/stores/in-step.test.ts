@@ -15,7 +15,7 @@ import {
   openHost,
   space,
   vectorOf,
-} from "../support/store-world.ts";
+} from "../support/simulated-hosts.ts";
 
 const notes: Disk = new Map([
   ["a.md", ["apple", "pear"]],

@@ -2,9 +2,9 @@ import { cpSync, existsSync } from "node:fs";
 import { tempFolder } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
 import { buildFileFaults, faultEnvironment } from "../support/file-faults.ts";
-import { copyHouse, type House, indexFile, useHouse } from "../support/house.ts";
-import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/index-file.ts";
-import { changeSomething, sessionsFolder, vocabulary } from "../support/notes.ts";
+import { copyHouse, type House, indexFile, useHouse } from "../support/temp-workspace.ts";
+import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/sqlite-index-content.ts";
+import { changeSomething, sessionsFolder, vocabulary } from "../support/generated-notes.ts";
 import { type Random, randomFrom } from "@memslot/test-tools/random";
 import {
   type Ending,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { listChanges, type LoggedChange, undoChange } from "@memslot/agent-kit";
 import { type Child, startChild } from "@memslot/test-tools/child";
 import { expect, test } from "vitest";
-import { askOnce, useHouse } from "../support/house.ts";
+import { askOnce, useHouse } from "../support/temp-workspace.ts";
 import { stormSize } from "../support/storm-size.ts";
 
 const storm = stormSize(60);

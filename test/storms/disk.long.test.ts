@@ -4,9 +4,9 @@ import { randomFrom } from "@memslot/test-tools/random";
 import { tempFolder } from "@memslot/test-tools/files";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { buildFileFaults, type FaultSettings, faultEnvironment, linesOf, needsSpace } from "../support/file-faults.ts";
-import { copyHouse, createHouse, type House, indexFile } from "../support/house.ts";
-import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/index-file.ts";
-import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
+import { copyHouse, createHouse, type House, indexFile } from "../support/temp-workspace.ts";
+import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/sqlite-index-content.ts";
+import { noteName, twoPartNote, twoPartNotes } from "../support/generated-notes.ts";
 import { embeddedTexts, type RemoteMemory, resultOf } from "../support/start-memory.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 

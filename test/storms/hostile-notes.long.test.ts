@@ -3,7 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import notes from "../data/hostile-notes.json" with { type: "json" };
-import { ask, askOnce, useHouse } from "../support/house.ts";
+import { ask, askOnce, useHouse } from "../support/temp-workspace.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 
 /** A note as it is made: `unit` so many times, `{i}` being its number, each `indent` once more behind the one before. */

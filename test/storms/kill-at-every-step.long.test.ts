@@ -3,9 +3,9 @@ import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildFileFaults, faultEnvironment, type FaultSettings, linesOf } from "../support/file-faults.ts";
-import { copyHouse, createHouse, type House, indexFile } from "../support/house.ts";
-import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/index-file.ts";
-import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
+import { copyHouse, createHouse, type House, indexFile } from "../support/temp-workspace.ts";
+import { contentOf, type IndexContent, integrityOf, strayFiles } from "../support/sqlite-index-content.ts";
+import { noteName, twoPartNote, twoPartNotes } from "../support/generated-notes.ts";
 import { embeddedTexts, type RemoteMemory, resultOf } from "../support/start-memory.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 

@@ -5,7 +5,7 @@ import { randomFrom } from "@memslot/test-tools/random";
 import { expect, test, vi } from "vitest";
 import { buildFileFaults, faultEnvironment } from "../support/file-faults.ts";
 import { flushModels, runFlushStorm } from "../support/flush-storm.ts";
-import { ask, useHouse } from "../support/house.ts";
+import { ask, useHouse } from "../support/temp-workspace.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 import { buildSwapLoop, swapStorm } from "../support/swap-storm.ts";
 

@@ -9,7 +9,7 @@ import {
   breakable,
   faultsOf,
   openHost,
-} from "../support/store-world.ts";
+} from "../support/simulated-hosts.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 
 const worlds = stormSize(12);

@@ -17,10 +17,10 @@ import { eventually } from "@memslot/test-tools/wait";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { askOnce, copyHouse, createHouse, type House, indexFile, useHouse } from "../support/house.ts";
-import { contentOf } from "../support/index-file.ts";
-import { noteName, twoPartNote, twoPartNotes } from "../support/notes.ts";
-import { expectFoundAfter, saveInACrowd, ways as quietWays } from "../support/saves.ts";
+import { askOnce, copyHouse, createHouse, type House, indexFile, useHouse } from "../support/temp-workspace.ts";
+import { contentOf } from "../support/sqlite-index-content.ts";
+import { noteName, twoPartNote, twoPartNotes } from "../support/generated-notes.ts";
+import { expectFoundAfter, saveInACrowd, ways as quietWays } from "../support/same-mtime-saves.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 import data from "../data/saves.json" with { type: "json" };
 

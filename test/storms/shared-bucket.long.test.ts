@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ObjectStorage, startObjectStorage } from "@memslot/fakes/object-storage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask, type House, useHouse } from "../support/house.ts";
+import { ask, type House, useHouse } from "../support/temp-workspace.ts";
 import { type CliRun, runCli } from "../support/run-command.ts";
 import { stormSize } from "../support/storm-size.ts";
 

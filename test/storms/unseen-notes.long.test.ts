@@ -3,7 +3,7 @@ import { type Random, randomFrom } from "@memslot/test-tools/random";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { EmbeddingProvider, Memory } from "memslot";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { ask, createHouse, inSlot, useHouse, withQmd } from "../support/house.ts";
+import { ask, createHouse, inSlot, useHouse, withQmd } from "../support/temp-workspace.ts";
 import { seeded, stormSeed, stormSize } from "../support/storm-size.ts";
 
 vi.setConfig({ testTimeout: 30 * 60_000 });

@@ -6,7 +6,7 @@ import { eventually } from "@memslot/test-tools/wait";
 import { type Random, randomFrom } from "@memslot/test-tools/random";
 import { type DeterministicEmbeddings, deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
-import { askOnce, createHouse, type House, inSlot } from "./house.ts";
+import { askOnce, createHouse, type House, inSlot } from "./temp-workspace.ts";
 
 /** A house of notes, each with one fact that no other note has, and several indexes of them. */
 export interface FactHouse extends Omit<House, "open"> {

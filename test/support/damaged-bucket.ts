@@ -3,7 +3,7 @@ import { afterwards } from "@memslot/test-tools/files";
 import { deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { expect } from "vitest";
-import { ask, useHouse } from "./house.ts";
+import { ask, useHouse } from "./temp-workspace.ts";
 
 export function inBucket(storage: ObjectStorage, slot = "memory-lancedb"): Record<string, unknown> {
   const config = { dbPath: "s3://notes/team", storageOptions: storage.storageOptions() };

@@ -10,7 +10,7 @@ import {
   runToolCall,
 } from "@memslot/agent-kit";
 import { type Memory, parseConfig } from "memslot";
-import { type House, createHouse } from "./house.ts";
+import { type House, createHouse } from "./temp-workspace.ts";
 
 /** One thing that a user says, as a person says it, with what it can be known by afterwards. */
 interface Fact {

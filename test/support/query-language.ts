@@ -4,7 +4,7 @@ import { makeFakeQmd } from "@memslot/fakes/qmd";
 import { createReferencePlugin, deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory, MemorySearchOptions } from "memslot";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask, type Asked, inSlot, useHouse, withQmd } from "./house.ts";
+import { ask, type Asked, inSlot, useHouse, withQmd } from "./temp-workspace.ts";
 
 /** Notes, and which of them each query and each period finds. */
 export const queryLanguage = JSON.parse(

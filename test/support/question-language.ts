@@ -3,7 +3,7 @@ import path from "node:path";
 import { createReferencePlugin } from "@memslot/testkit";
 import type { Memory } from "memslot";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask, inSlot, useHouse } from "./house.ts";
+import { ask, inSlot, useHouse } from "./temp-workspace.ts";
 
 const group = "agent:main:telegram:group:-100";
 

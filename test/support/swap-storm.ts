@@ -4,7 +4,7 @@ import path from "node:path";
 import { appendNote, sessionStartContext, writeSessionNote } from "@memslot/agent-kit";
 import type { Memory } from "memslot";
 import { randomFrom } from "@memslot/test-tools/random";
-import type { House } from "./house.ts";
+import type { House } from "./temp-workspace.ts";
 
 /** What stands in files that no answer may hold. */
 const secret = "CANARY";

@@ -5,10 +5,10 @@ import { Conversation } from "./conversation.ts";
 import type { ChatModel } from "./models/chat-model.ts";
 import { fixedTokens, modelTasks, tokensOf } from "./models/model-tasks.ts";
 import { runToolLoop } from "./models/tool-loop.ts";
-import { flushLine } from "./flush-line.ts";
+import { flushLine } from "./format-flush-report.ts";
 import { citationsOf, respond } from "./answers/responder.ts";
-import { ShownAnswer } from "./answers/shown-answer.ts";
-import { SourceLog } from "./answers/sources.ts";
+import { ShownAnswer } from "./answers/filter-no-reply.ts";
+import { SourceLog } from "./answers/cited-sources.ts";
 import { type SystemPrompt, buildSystemPrompt } from "./system-prompt.ts";
 
 export interface AgentOptions {

@@ -3,8 +3,8 @@ import { Writable } from "node:stream";
 import { styleText } from "node:util";
 import { isAbort, messageOf } from "@memslot/core";
 import type { Agent } from "./agent.ts";
-import { type Command, runCommand } from "./commands.ts";
-import { type History, maxHistoryLines } from "./history.ts";
+import { type Command, runCommand } from "./chat-commands.ts";
+import { type History, maxHistoryLines } from "./input-history.ts";
 
 /** Receives notices. A chat at a terminal takes it over, so that none appears in an answer or a prompt. */
 export interface Teller {

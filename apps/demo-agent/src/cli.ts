@@ -2,13 +2,13 @@ import path from "node:path";
 import { messageOf, withDeadline } from "@memslot/core";
 import { type Agent, createAgent } from "./agent.ts";
 import { type Teller, answerOne, runChat } from "./chat.ts";
-import { chatCommands } from "./commands.ts";
-import { openHistory } from "./history.ts";
+import { chatCommands } from "./chat-commands.ts";
+import { openHistory } from "./input-history.ts";
 import { type Interrupt, exitInterrupted, listenForInterrupt } from "./interrupt.ts";
 import { type ChatModel } from "./models/chat-model.ts";
 import { chooseModel } from "./models/choose-model.ts";
 import { type OpenedNotes, describeIndex, openNotes } from "./open-notes.ts";
-import { type DemoOptions, parseOptions, usage } from "./options.ts";
+import { type DemoOptions, parseOptions, usage } from "./cli-options.ts";
 import { createSampleWorkspace, sampleQuestions } from "./sample-workspace.ts";
 
 const { stdin, stdout, stderr, env } = process;

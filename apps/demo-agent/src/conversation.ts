@@ -17,7 +17,7 @@ import {
   openSessions,
 } from "@memslot/agent-kit";
 import { type AgentConfig, type Memory, MemoryError, type MemslotConfig, messageOf, withDeadline } from "@memslot/core";
-import { flushLine } from "./flush-line.ts";
+import { flushLine } from "./format-flush-report.ts";
 import { describeIndex } from "./open-notes.ts";
 
 /** A longer flush continues in the background. */

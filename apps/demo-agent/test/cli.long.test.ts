@@ -5,7 +5,7 @@ import { eventually } from "@memslot/test-tools/wait";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { runTour } from "../src/tour/run-tour.ts";
 import { createScriptedModel } from "../src/tour/scripted-model.ts";
-import type { TourParts } from "../src/tour/tour.ts";
+import type { TourParts } from "../src/tour/tour-context.ts";
 import { type DemoPlace, createPlace, ended, runDemo, startDemo } from "./run-demo.ts";
 import data from "./data/runs.json" with { type: "json" };
 

@@ -1,6 +1,6 @@
 import { type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
 import { afterEach, expect, test } from "vitest";
-import { parseOptions } from "../src/options.ts";
+import { parseOptions } from "../src/cli-options.ts";
 import data from "./data/runs.json" with { type: "json" };
 import { createPlace, runDemo } from "./run-demo.ts";
 

@@ -1,7 +1,7 @@
 import { isAbort, visibleMessage } from "@memslot/core";
 import { Command, CommanderError, Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
-import { type Action, actions } from "./program/actions.ts";
+import { type Action, actions } from "./program/command-loaders.ts";
 import { addCommands, examples } from "./program/add-commands.ts";
 import { ExitCode, exitCodeOf, failureJson, reportFailure } from "./terminal/exit-code.ts";
 import { type ColorChoice, colorChoices } from "./terminal/ansi/terminal-kind.ts";

@@ -1,9 +1,9 @@
 import { render } from "preact";
-import { followKeys } from "./shell/keys.tsx";
+import { followKeys } from "./shell/keyboard-shortcuts.tsx";
 import { Shell } from "./shell/shell.tsx";
-import { listenToServer } from "./state/events.ts";
-import { followPlaces } from "./state/place.ts";
-import { startSession } from "./state/ask.ts";
+import { listenToServer } from "./state/server-events.ts";
+import { followPlaces } from "./state/page-address.ts";
+import { startSession } from "./state/api-client.ts";
 
 import "./styles/base.css";
 import "./styles/shell.css";

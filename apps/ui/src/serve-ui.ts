@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { pageFolder } from "./page-folder.ts";
 import { serveRoutes } from "./routes/index.ts";
 import { createEventHub } from "./server/event-hub.ts";
-import { failed, told, fromThePage, restricted } from "./server/http.ts";
+import { failed, told, fromThePage, restricted } from "./server/request-checks.ts";
 import { type LoginOptions, serveLogin, withoutOldCookies } from "./server/login.ts";
 import { readPage, servePage } from "./server/static-files.ts";
 import type { UiHost } from "./ui-host.ts";

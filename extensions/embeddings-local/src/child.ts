@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Llama, LlamaEmbeddingContext, LlamaModel, LlamaRankingContext, Token } from "node-llama-cpp";
-import type { FromChild, LoadRequest, ToChild } from "./protocol.ts";
+import type { FromChild, LoadRequest, ToChild } from "./child-messages.ts";
 
 /** The entry of the process that runs the model: failing native code ends this process and not the host. */
 

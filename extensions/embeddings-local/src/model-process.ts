@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { withDeadline } from "@memslot/core";
 import { childEnvironment } from "@memslot/core/providers";
-import type { FromChild, LoadedModel, LoadRequest, ToChild } from "./protocol.ts";
+import type { FromChild, LoadedModel, LoadRequest, ToChild } from "./child-messages.ts";
 
 export interface EmbeddedTexts {
   vectors: Float32Array[];

@@ -10,7 +10,7 @@ import {
   ProcessEnded,
   type ProcessLimits,
 } from "./model-process.ts";
-import type { LoadedModel } from "./protocol.ts";
+import type { LoadedModel } from "./child-messages.ts";
 
 export interface LocalOptions {
   contexts: number;

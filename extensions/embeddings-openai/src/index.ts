@@ -18,7 +18,7 @@ import {
 } from "@memslot/core/providers";
 import { providerId, resolveApi, usableSetting } from "./endpoint.ts";
 import table from "./openai.json" with { type: "json" };
-import { type VectorFormat, VectorFormats, noVectors, readVectors } from "./vectors.ts";
+import { type VectorFormat, VectorFormats, noVectors, readVectors } from "./vector-formats.ts";
 
 const path = "/embeddings";
 

@@ -4,7 +4,7 @@ import type { VectorSettings } from "./vectors/engines/engines.ts";
 import { createVectorSearch, type VectorSearch } from "./vectors/vector-search.ts";
 import { noFts, settleWords, wordsNotice } from "./words/repair-words.ts";
 import { createWordIndex, hasFts } from "./words/word-tables.ts";
-import { createWords } from "./words/words.ts";
+import { createWords } from "./words/word-index.ts";
 
 export interface CompanionSettings {
   vector: VectorSettings;

@@ -12,7 +12,7 @@ export type { LanceOptions } from "./place/address.ts";
 export async function openLanceStore(settings: LanceStoreSettings): Promise<OpenedStore> {
   const { signal } = settings;
   signal.throwIfAborted();
-  const { openPlace } = await import("./place/place.ts");
+  const { openPlace } = await import("./place/open-connection.ts");
   const place = await openPlace(settings);
   try {
     // It imports LanceDB, which `openPlace` has checked to load.

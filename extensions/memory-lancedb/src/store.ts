@@ -2,14 +2,14 @@ import { type CallOptions, MemoryError } from "@memslot/core";
 import type { ChunkStore, StateAsked, StoreFiles, StoreStats } from "@memslot/indexing";
 import pLimit from "p-limit";
 import type { Run } from "./place/failures.ts";
-import type { LancePlace } from "./place/place.ts";
+import type { LancePlace } from "./place/open-connection.ts";
 import { searchKeywords, searchWords } from "./search/keyword-search.ts";
 import { TermCounts } from "./search/term-counts.ts";
 import { checkVector, compareVectors, searchVectors } from "./search/vector-search.ts";
-import { putFiles, takeFiles } from "./tables/files.ts";
-import type { Build, IndexState } from "./tables/index-state.ts";
+import { putFiles, takeFiles } from "./tables/write-files.ts";
+import type { Build, IndexState } from "./tables/index-builds.ts";
 import type { Leases } from "./tables/leases.ts";
-import type { Written } from "./tables/listing.ts";
+import type { Written } from "./tables/cached-file-listing.ts";
 import {
   filesTable,
   makeWordIndex,

@@ -1,12 +1,12 @@
 import path from "node:path";
 import type { IndexCheck, IndexFinding } from "@memslot/core";
 import { toMemoryError } from "./failures.ts";
-import type { QmdContext } from "./qmd-context.ts";
+import type { QmdContext } from "./open-memory-parts.ts";
 import { askQmd } from "./search/ask-qmd.ts";
 import { foundFiles } from "./search/search-qmd.ts";
 import { hasIndex } from "./state-folder.ts";
 import { collectionsWith } from "./update/collections.ts";
-import { keyOf, type QmdFile } from "./update/index-record.ts";
+import { keyOf, type QmdFile } from "./update/indexed-files.ts";
 
 const sampleSize = 10;
 const wordsOfNote = 6;

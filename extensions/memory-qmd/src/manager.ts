@@ -10,7 +10,7 @@ import type {
 } from "@memslot/core";
 import { checkIndex } from "./check-index.ts";
 import { toMemoryError } from "./failures.ts";
-import type { QmdContext } from "./qmd-context.ts";
+import type { QmdContext } from "./open-memory-parts.ts";
 import { maySearch, type QmdOptions } from "./options.ts";
 import { indexBytes, indexFile } from "./state-folder.ts";
 

@@ -7,16 +7,16 @@ import { backend, createQmdManager, scanNotes } from "./manager.ts";
 import { findQmd, type FoundQmd } from "./process/find-qmd.ts";
 import { QmdClient } from "./process/qmd-client.ts";
 import type { HostEnvironment, QmdLimits } from "./process/run-qmd.ts";
-import type { QmdContext } from "./qmd-context.ts";
+import type { QmdContext } from "./open-memory-parts.ts";
 import { searchQmd } from "./search/search-qmd.ts";
 import { SemanticMode } from "./search/semantic-mode.ts";
 import { processLimits, type QmdOptions, readOptions } from "./options.ts";
 import { qmdSources } from "./sources.ts";
 import { stateFolder } from "./state-folder.ts";
 import { collectionsOf } from "./update/collections.ts";
-import { QmdRecord } from "./update/index-record.ts";
+import { QmdRecord } from "./update/indexed-files.ts";
 import { SessionExport } from "./update/session-export.ts";
-import { Updates } from "./update/updates.ts";
+import { Updates } from "./update/schedule-updates.ts";
 
 /** Opens the memory of this plugin. Throws `UNAVAILABLE` with the next step if qmd cannot be used. */
 export async function openPlugin(context: MemoryPluginContext): Promise<MemorySearchManager> {

@@ -7,8 +7,8 @@ export type {
   ToolCall,
   ToolMessage,
   UserMessage,
-} from "./conversation.ts";
-export { handedOver } from "./conversation.ts";
+} from "./conversation-messages.ts";
+export { handedOver } from "./conversation-messages.ts";
 export type {
   ChangeKind,
   ChangeOutcome,
@@ -27,7 +27,7 @@ export {
   restoreNote,
   undoChange,
 } from "./edit/edit-note.ts";
-export type { NoteContent, ReplaceNoteOptions, ReplacedNote } from "./edit/note-content.ts";
+export type { NoteContent, ReplaceNoteOptions, ReplacedNote } from "./edit/note-types.ts";
 export { readNote, replaceNote } from "./edit/replace-note.ts";
 export * from "./flush/conversation-journal.ts";
 export type { ConversationOrigin } from "./flush/flush-digest.ts";
@@ -44,14 +44,14 @@ export * from "./prompt/prompt-section.ts";
 export * from "./prompt/session-start.ts";
 export * from "./session/compact-session.ts";
 
-export * from "./session/open-sessions.ts";
+export * from "./session/agent-sessions.ts";
 export * from "./session/session-note.ts";
-export type * from "./session/session.ts";
-export type * from "./tools/memory-tool.ts";
+export type * from "./session/session-types.ts";
+export type * from "./tools/tool-types.ts";
 export * from "./tools/memory-tools.ts";
 export { frameRecalled } from "./tools/recalled-text.ts";
 export * from "./tools/tool-formats.ts";
-export * from "./transcripts/hand-overs.ts";
+export * from "./transcripts/compacted-messages.ts";
 export type { TranscriptCompaction, TranscriptFacts, TranscriptRecall } from "./transcripts/transcript-facts.ts";
 export * from "./transcripts/transcript-list.ts";
 export { readTranscriptPage } from "./transcripts/transcript-page.ts";
@@ -61,4 +61,4 @@ export type {
   TranscriptPageOptions,
   TranscriptPlace,
   TranscriptShown,
-} from "./transcripts/transcript.ts";
+} from "./transcripts/transcript-types.ts";

@@ -5,7 +5,7 @@ export { isDense, placeTokens, answerTokens, resultTokens } from "./text/result-
 export { hasOtherNames, isPrivateNote } from "./guard/audience.ts";
 export { embeddingErrorOf } from "./contract/provider-error.ts";
 export { isClientSource, clientOfPath, isConversation } from "./contract/config.ts";
-export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/names.ts";
+export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-ids.ts";
 export {
   type ConfigEdit,
   newConfigText,
@@ -20,11 +20,11 @@ export { type PatternPlace, currentFolder, homeDir, patternPath, resolveStateDir
 export { type ConfigReferenceRow, configReference } from "./config/keys.ts";
 export { type TrustRecord, listTrusted, revokeTrust, trustConfig } from "./config/trust.ts";
 export { timeForms, whyTarget } from "./guard/arguments.ts";
-export { passMemoryCalls } from "./guard/calls.ts";
+export { passMemoryCalls } from "./guard/call-table.ts";
 export { EmbeddingOpeners } from "./open/open-plugin.ts";
-export { checkWorkspace } from "./open/workspace.ts";
-export { installedPluginsDir } from "./config/packages.ts";
-export { type DisabledPlugin, memoryState, resolveMemorySlot } from "./open/slot.ts";
+export { checkWorkspace } from "./open/check-workspace.ts";
+export { installedPluginsDir } from "./config/plugin-packages.ts";
+export { type DisabledPlugin, memoryState, resolveMemorySlot } from "./open/choose-memory-plugin.ts";
 export { discoverPlugins } from "./plugins/discover.ts";
 export {
   type BrokenPlugin,
@@ -36,4 +36,4 @@ export {
 } from "./plugins/known-plugins.ts";
 export { nameFromVisible, unseenCharacter } from "./text/visible-text.ts";
 export { type Tell, hasListener, traceCall } from "./debug/trace-call.ts";
-export { type Cooldown, createCooldown, lazily, SerialQueue } from "./run-control.ts";
+export { type Cooldown, createCooldown, lazily, SerialQueue } from "./async-helpers.ts";

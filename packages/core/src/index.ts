@@ -1,7 +1,7 @@
 /** The contract of memslot: types, errors, plugins, and opening a memory. `@memslot/core/host` has the rest. */
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./contract/errors.ts";
 export type * from "./contract/manager.ts";
-export type * from "./contract/report.ts";
+export type * from "./contract/search-report.ts";
 export {
   type HealthPart,
   type HealthState,
@@ -40,7 +40,7 @@ export {
 } from "./config/load-config.ts";
 export { type MemoryDeadlines, usualDeadlines, withDeadline } from "./guard/deadline.ts";
 export type { CreateMemoryOptions } from "./guard/guarded-client.ts";
-export { createMemory } from "./guard/guard.ts";
+export { createMemory } from "./guard/guarded-memory.ts";
 export { type OpenMemoryOptions, openMemory } from "./open/open-memory.ts";
 export { type MemoryPool, type MemoryPoolOptions, createMemoryPool } from "./open/memory-pool.ts";
 export type { FallbackBackend } from "./fallback/primary.ts";

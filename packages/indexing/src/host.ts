@@ -10,7 +10,7 @@ export type {
 } from "./agents/agent.ts";
 export { agentOf, agents, momentOf } from "./agents/index.ts";
 export { holdsNotes, isMarkdown } from "./scan/folder-rules.ts";
-export { isUsualGap, noteFile, type NotesSurvey, surveyNotes } from "./scan/workspace.ts";
+export { isUsualGap, noteFile, type NotesSurvey, surveyNotes } from "./scan/survey-notes.ts";
 export {
   idleSessionMs,
   journalFileName,
@@ -32,6 +32,6 @@ export {
   type TranscriptLine,
 } from "./sources/transcript-lines.ts";
 export { connectMarkers, decodeText } from "./text/file-text.ts";
-export { estimateTokens } from "./text/token-weight.ts";
-export { stopWords } from "./text/languages/languages.ts";
-export { scanTerms } from "./text/words.ts";
+export { estimateTokens } from "./text/split-by-tokens.ts";
+export { stopWords } from "./text/languages/detect-language.ts";
+export { scanTerms } from "./text/index-terms.ts";

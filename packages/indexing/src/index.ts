@@ -1,4 +1,4 @@
-export type * from "./index-records.ts";
+export type * from "./index-row-types.ts";
 export type { NoteIndex } from "./note-index.ts";
 export type { FileTable, LeaseName, IndexLeases, Ledger, LedgerOptions } from "./ledger/ledger.ts";
 export { type UsageEntry, readUsage } from "./embedding/requests/read-usage.ts";
@@ -28,11 +28,11 @@ export {
 export { bm25Within, type CountedText } from "./text/bm25.ts";
 export { type ClientSurvey, surveyClients } from "./agents/agent-source.ts";
 export { createIndexedManager } from "./stores/indexed-manager.ts";
-export { readMemoryFile } from "./scan/read-file.ts";
+export { readMemoryFile } from "./scan/read-memory-file.ts";
 export { sessionsFolder } from "./sources/session-folders.ts";
 export { timeOfPath } from "./text/times/note-days.ts";
 export { queryTerms } from "./text/query-terms.ts";
-export { indexTerms, scanTerms } from "./text/words.ts";
+export { indexTerms, scanTerms } from "./text/index-terms.ts";
 export {
   createMatcher,
   type Gap,

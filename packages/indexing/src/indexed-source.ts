@@ -1,5 +1,5 @@
 import type { ManagerReadParams, ManagerSyncParams, MemoryReadResult, MemorySource, SyncFailure } from "@memslot/core";
-import type { IndexedFile, FileRecord } from "./index-records.ts";
+import type { IndexedFile, FileRecord } from "./index-row-types.ts";
 import type { PathScope } from "./chunk-store.ts";
 import type { FoundLines } from "./scan/verify-lines.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "./scan/scan.ts";

@@ -15,7 +15,7 @@ import { acceptNotes, isPoor, namedNotes, noNotes, withConditions } from "@memsl
 import { notesLayout } from "@memslot/core/files";
 import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
-import type { UnsearchedCounter } from "./scan/workspace.ts";
+import type { UnsearchedCounter } from "./scan/survey-notes.ts";
 import type { IndexedSource, SearchedSource, SourceScope } from "./indexed-source.ts";
 import { journalFolder, journalOfTranscript, runningSessions } from "./sources/session-folders.ts";
 import { placesOf, type SearchInput, type SearchOutcome, withMore } from "./search/search-outcome.ts";
@@ -27,7 +27,7 @@ import { excludedIn, projectScopes, sessionScope, withoutUnread } from "./search
 import { createProjectMatch } from "./sources/project-match.ts";
 import { createSessionLookup } from "./sources/sessions.ts";
 import type { RerankStage } from "./search/rerank-stage.ts";
-import type { IndexFacts } from "./sync/index-record.ts";
+import type { IndexFacts } from "./sync/sync-state.ts";
 import type { NoteIndex } from "./note-index.ts";
 import { type FileKey, fileName } from "./chunk-store.ts";
 

@@ -13,10 +13,10 @@ import { createJournalSource, isJournalPath, readJournal } from "./sources/journ
 import { createManagerSearch } from "./manager-search.ts";
 import type { SearchInput, SearchOutcome } from "./search/search-outcome.ts";
 import { createNotesSource } from "./scan/read-note.ts";
-import { readMemoryFile } from "./scan/read-file.ts";
+import { readMemoryFile } from "./scan/read-memory-file.ts";
 import { memoryRoots } from "./scan/memory-roots.ts";
 import { createSessionSource } from "./sources/sessions.ts";
-import { createUnsearchedCounter } from "./scan/workspace.ts";
+import { createUnsearchedCounter } from "./scan/survey-notes.ts";
 import { tracedIndex } from "./traced-index.ts";
 import type { WatchRoot } from "./freshness/watch-scope.ts";
 
@@ -82,7 +82,7 @@ export async function manageIndex(input: {
     for (const notice of store.health().notices) if (notified.size < notified.add(notice).size) notify(notice);
   };
   notifyNew();
-  const listed = lazily(async () => (await import("./listing/listed-memory.ts")).createListedMemory(store, context));
+  const listed = lazily(async () => (await import("./listing/memory-listing.ts")).createListedMemory(store, context));
   const mapped = lazily(async () => {
     const { createMemoryMap } = await import("./map/memory-map.ts");
     return createMemoryMap(store, vectors, context);
@@ -99,7 +99,7 @@ export async function manageIndex(input: {
 
     async why(query, target, options) {
       if (input.search !== undefined) return undefined;
-      const { whyInSearch } = await import("./search/why.ts");
+      const { whyInSearch } = await import("./search/explain-search.ts");
       return await whyInSearch(
         { query, target, options },
         { ...shared, search: async (...asked) => (await search(...asked)).results },

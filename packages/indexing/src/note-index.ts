@@ -1,6 +1,6 @@
 import type { CallOptions, CompactReport } from "@memslot/core";
 import type { KeywordQuery, VectorQuery, VectorSpace } from "./chunk-store.ts";
-import type { IndexedFile, IndexKeywordAnswer, IndexVectorAnswer } from "./index-records.ts";
+import type { IndexedFile, IndexKeywordAnswer, IndexVectorAnswer } from "./index-row-types.ts";
 import type { ExternalStoreCalls, FileTable, Ledger } from "./ledger/ledger.ts";
 
 type OnlyForStores = keyof ExternalStoreCalls | "currentBuild" | "startBuild" | "compact";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createFakeStore } from "../test/support/fake-store.ts";
-import type { IndexedFile } from "./index-records.ts";
+import type { IndexedFile } from "./index-row-types.ts";
 import type { VectorSpace } from "./chunk-store.ts";
 import { listen } from "./test/listen.ts";
 import { tracedIndex } from "./traced-index.ts";

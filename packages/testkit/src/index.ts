@@ -1,4 +1,4 @@
-export { type Deviation, type SuiteOptions, type TestContext, type TestRunner } from "./runner.ts";
+export { type Deviation, type SuiteOptions, type TestContext, type TestRunner } from "./register-suite.ts";
 export { type ChunkStoreConformanceOptions, chunkStoreConformance } from "./store-conformance.ts";
 export { type MemoryConformanceOptions, memoryConformance } from "./memory-conformance.ts";
 export {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IndexLeases, LeaseName } from "@memslot/indexing";
 import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
-import { type Check, type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
+import { type Check, type SuiteOptions, type TestRunner, registerSuite } from "./register-suite.ts";
 
 /** The leases of one host. */
 type HostLeases = Pick<IndexLeases, "acquire" | "release" | "holder"> & { close(): Promise<void> };

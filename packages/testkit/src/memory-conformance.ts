@@ -1,14 +1,14 @@
 import type { MemoryCapabilities, MemoryPlugin, MemorySearchManager } from "@memslot/core";
-import { audienceChecks } from "./memory/audience.ts";
-import { updateChecks } from "./memory/changes.ts";
-import { processChecks } from "./memory/host.ts";
-import { MemoryLab } from "./memory/lab.ts";
-import { meaningChecks } from "./memory/meaning.ts";
-import { noteChecks, readChecks } from "./memory/notes.ts";
-import { searchChecks } from "./memory/search.ts";
-import { upkeepChecks } from "./memory/upkeep.ts";
-import { qualityChecks, wordChecks } from "./memory/words.ts";
-import { type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
+import { audienceChecks } from "./memory/audience-checks.ts";
+import { updateChecks } from "./memory/update-checks.ts";
+import { processChecks } from "./memory/process-checks.ts";
+import { MemoryLab } from "./memory/memory-test-environment.ts";
+import { meaningChecks } from "./memory/semantic-search-checks.ts";
+import { noteChecks, readChecks } from "./memory/note-checks.ts";
+import { searchChecks } from "./memory/memory-search-checks.ts";
+import { upkeepChecks } from "./memory/maintenance-checks.ts";
+import { qualityChecks, wordChecks } from "./memory/keyword-search-checks.ts";
+import { type SuiteOptions, type TestRunner, registerSuite } from "./register-suite.ts";
 
 export interface MemoryConformanceOptions extends SuiteOptions {
   plugin: MemoryPlugin;

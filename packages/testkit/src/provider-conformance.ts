@@ -10,7 +10,7 @@ import {
 import data from "./data/provider-texts.json" with { type: "json" };
 import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
 import { cosine } from "./in-memory-store.ts";
-import { type Check, type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
+import { type Check, type SuiteOptions, type TestRunner, registerSuite } from "./register-suite.ts";
 
 /** All fields are read again for each check, so a getter may name a server that is started before the first one. */
 interface ProviderOptions extends SuiteOptions {

@@ -1,10 +1,10 @@
 import type { ChunkStore } from "@memslot/indexing";
 import { makeTempFolder, removeTempFolder } from "./helpers/temp-folder.ts";
-import { type SuiteOptions, type TestRunner, registerSuite } from "./runner.ts";
-import { type StoreNeed, StoreLab, note } from "./store/lab.ts";
-import { lifetimeChecks } from "./store/lifetime.ts";
-import { scriptChecks } from "./store/scripts.ts";
-import { searchChecks } from "./store/searches.ts";
+import { type SuiteOptions, type TestRunner, registerSuite } from "./register-suite.ts";
+import { type StoreNeed, StoreLab, note } from "./store/store-test-environment.ts";
+import { lifetimeChecks } from "./store/lifecycle-checks.ts";
+import { scriptChecks } from "./store/scripted-checks.ts";
+import { searchChecks } from "./store/store-search-checks.ts";
 
 export interface ChunkStoreConformanceOptions extends SuiteOptions {
   /** Opens a store in this folder. Each check gets a folder of its own, empty at first. */

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { ChunkStore, FileChunks } from "@memslot/indexing";
 import { createInMemoryStore } from "@memslot/testkit";
-import { randomFrom } from "../src/helpers/random.ts";
+import { randomFrom } from "../src/helpers/seeded-random.ts";
 import data from "./data/in-memory-store.json" with { type: "json" };
 
 function fileOf(path: string, texts: readonly string[]): FileChunks {

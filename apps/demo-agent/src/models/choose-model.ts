@@ -1,9 +1,9 @@
 import { MemoryError } from "@memslot/core";
 import { checkKey } from "@memslot/core/providers";
 import type { ChatModel } from "./chat-model.ts";
-import { createGeminiModel } from "./gemini.ts";
-import { createLocalModel } from "./local.ts";
-import { createOpenAiModel } from "./openai.ts";
+import { createGeminiModel } from "./gemini-model.ts";
+import { createLocalModel } from "./local-model.ts";
+import { createOpenAiModel } from "./openai-model.ts";
 
 /**
  * The model of `--model` and the environment, without loading it: `.gguf` is local, `gemini-…` is Gemini if it has a

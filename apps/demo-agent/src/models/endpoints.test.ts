@@ -13,7 +13,7 @@ import type { ChatModel, ModelReply, ModelRequest } from "./chat-model.ts";
 import { chooseModel } from "./choose-model.ts";
 import type { Patience } from "./endpoint-reply.ts";
 import { createEventReader } from "./event-stream.ts";
-import { createOpenAiModel } from "./openai.ts";
+import { createOpenAiModel } from "./openai-model.ts";
 import data from "./test/replies.json" with { type: "json" };
 import choices from "./test/choices.json" with { type: "json" };
 import { openAiAt, request, searchTool, testKey, thrownBy } from "./test/model-lab.ts";

@@ -1,6 +1,6 @@
 import { messageOf } from "@memslot/core";
 import { heatingQuestion } from "./notes-steps.ts";
-import { type StateRecord, type Step, type Tour, flushTokens, windowTokens } from "./tour.ts";
+import { type StateRecord, type Step, type Tour, flushTokens, windowTokens } from "./tour-context.ts";
 
 const code = "7315";
 const key = `For the record: the spare key of the allotment hangs behind the blue bench, in a box that opens with ${code}.`;

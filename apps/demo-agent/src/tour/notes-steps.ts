@@ -1,6 +1,6 @@
 import { formatCitation } from "@memslot/agent-kit";
 import { type SearchAnswer, wordsOf } from "./scripted-model.ts";
-import { type Step, type Tour, timeZone } from "./tour.ts";
+import { type Step, type Tour, timeZone } from "./tour-context.ts";
 
 const heating = "The heating shows E-4471 when its filter is blocked: rinse it, then hold reset for five seconds.";
 const recipe = "奶奶的红烧肉要用小火炖九十分钟，最后才放冰糖。";

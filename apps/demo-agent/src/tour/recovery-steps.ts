@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import { heatingPath, heatingQuestion } from "./notes-steps.ts";
-import type { Step } from "./tour.ts";
+import type { Step } from "./tour-context.ts";
 
 /** Recovery after failures, ends of processes and deleted files. */
 export const recoverySteps: readonly Step[] = [

@@ -9,7 +9,7 @@ import { exitInterrupted } from "../interrupt.ts";
 import { conversationSteps } from "./conversation-steps.ts";
 import { notesSteps } from "./notes-steps.ts";
 import { recoverySteps } from "./recovery-steps.ts";
-import { type Teller, Tour, type TourParts, tourParts } from "./tour.ts";
+import { type Teller, Tour, type TourParts, tourParts } from "./tour-context.ts";
 import { startToyEmbeddings } from "./toy-embeddings.ts";
 
 export interface TourOptions {

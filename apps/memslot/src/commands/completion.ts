@@ -2,7 +2,7 @@ import { agentsWithState } from "@memslot/core/host";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { bashScript } from "../completion/bash-script.ts";
-import { completedCommands } from "../completion/completed-command.ts";
+import { completedCommands } from "../completion/command-completions.ts";
 import { fishScript } from "../completion/fish-script.ts";
 import { zshScript } from "../completion/zsh-script.ts";
 import { readConfig } from "../open/read-config.ts";

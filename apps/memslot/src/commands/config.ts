@@ -4,7 +4,7 @@ import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { readConfig } from "../open/read-config.ts";
 import { printable } from "../terminal/output.ts";
-import { resolvePath } from "../open/find-folder.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 
 export async function config(context: CommandContext, options: CommonOptions): Promise<number> {
   const { output } = context;

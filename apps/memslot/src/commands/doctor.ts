@@ -8,8 +8,8 @@ import {
   loadConfig,
   messageOf,
 } from "@memslot/core";
-import { findFolder } from "../open/find-folder.ts";
-import { chooseAgent, disabledReason } from "../open/agents.ts";
+import { findFolder } from "../open/find-notes-folder.ts";
+import { chooseAgent, disabledReason } from "../open/choose-agents.ts";
 import { byteSize } from "../format/units.ts";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { checkConnections } from "../doctor/connection-checks.ts";
@@ -18,8 +18,8 @@ import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { describeOutage, describeStandby, describeReranker } from "../format/describe-status.ts";
 import { checkEmbeddings } from "../doctor/embedding-checks.ts";
 import { checkIndex, checkSync, checkWriter, checkSurvey } from "../doctor/index-checks.ts";
-import { describeHealth } from "../format/describe-notes.ts";
-import { liveSearch } from "../doctor/live-search.ts";
+import { describeHealth } from "../format/describe-excluded-notes.ts";
+import { liveSearch } from "../doctor/search-check.ts";
 import { withMemory } from "../open/with-memory.ts";
 
 /** `memslot doctor`: checks everything from Node to a live search, with the next step for each failure. */

@@ -10,15 +10,15 @@ import {
 } from "@memslot/core";
 import { type HookMoment, agents } from "@memslot/indexing/host";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
-import { ownProgram } from "../own-program.ts";
+import { ownProgram } from "../cli-start-args.ts";
 import { type HookEvent, type RecallMode, readEvent, readInput } from "../hook/read-event.ts";
 import { finishSessions, runHook } from "../hook/run-hook.ts";
 import type { ServedHook } from "../hook/serve-hooks.ts";
 import { noteFault, openHookStates } from "../hook/session-state.ts";
 import type { HookPlace } from "../hook/store-messages.ts";
-import { chooseAgent, disabledReason, isAuto } from "../open/agents.ts";
+import { chooseAgent, disabledReason, isAuto } from "../open/choose-agents.ts";
 import { readConfig } from "../open/read-config.ts";
-import { resolvePath } from "../open/find-folder.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 import { withMemory } from "../open/with-memory.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
 

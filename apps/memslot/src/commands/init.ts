@@ -6,9 +6,9 @@ import { type NotesSurvey, holdsNotes, surveyNotes } from "@memslot/indexing/hos
 import type { CommandContext } from "../command-context.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
-import { describeLayout, describeLeftOut, describeUnsearched } from "../format/describe-notes.ts";
+import { describeLayout, describeLeftOut, describeUnsearched } from "../format/describe-excluded-notes.ts";
 import { counted } from "../open/scan-summary.ts";
-import { resolvePath } from "../open/find-folder.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 
 export interface InitCommandOptions {
   yes?: boolean;

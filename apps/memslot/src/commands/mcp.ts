@@ -1,17 +1,17 @@
 import { editOptions, memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
-import { withoutAgentKeys, chooseAgent, disabledReason } from "../open/agents.ts";
+import { withoutAgentKeys, chooseAgent, disabledReason } from "../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { serveHooks } from "../hook/serve-hooks.ts";
-import { FINISH_DEADLINE_MS } from "../mcp/finish-received.ts";
+import { FINISH_DEADLINE_MS } from "../mcp/pending-requests.ts";
 import { type McpMemory, createMcpMemory } from "../mcp/mcp-memory.ts";
 import { createMcpServers } from "../mcp/mcp-server.ts";
 import { serveOverStdio } from "../mcp/serve-stdio.ts";
 import type { BearerToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
 import { isFound, readConfig } from "../open/read-config.ts";
-import { resolvePath } from "../open/find-folder.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 
 export interface McpCommandOptions extends CommonOptions {

@@ -6,7 +6,7 @@ import { offeredPlugins } from "@memslot/core/host";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { packageFolder, packageVersion } from "../package-version.ts";
-import { resolvePath } from "../open/find-folder.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 
 export interface PluginsNewCommandOptions extends CommonOptions {
   dir?: string;

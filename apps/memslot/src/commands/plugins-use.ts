@@ -25,7 +25,7 @@ import {
   findPlugins,
   surveyPlugins,
   standbyOf,
-} from "../plugins/survey.ts";
+} from "../plugins/list-plugins.ts";
 import { readConfig } from "../open/read-config.ts";
 import { table } from "../format/units.ts";
 

@@ -2,7 +2,7 @@ import { type MemslotConfig, memoryFeatures, MemoryError } from "@memslot/core";
 import type { FoundPlugin } from "@memslot/core/host";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode } from "../terminal/exit-code.ts";
-import { type SurveyedPlugin, surveyPlugins, versionIn, findOne, howToChoose } from "../plugins/survey.ts";
+import { type SurveyedPlugin, surveyPlugins, versionIn, findOne, howToChoose } from "../plugins/list-plugins.ts";
 import { readConfig } from "../open/read-config.ts";
 import { table } from "../format/units.ts";
 import { printable } from "../terminal/output.ts";

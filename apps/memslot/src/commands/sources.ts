@@ -9,7 +9,7 @@ import { counted } from "../open/scan-summary.ts";
 import { printable } from "../terminal/output.ts";
 import { UsageError, ExitCode } from "../terminal/exit-code.ts";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
-import { chooseAgent } from "../open/agents.ts";
+import { chooseAgent } from "../open/choose-agents.ts";
 import { readConfig } from "../open/read-config.ts";
 import { confirm } from "../terminal/confirm.ts";
 

@@ -7,7 +7,7 @@ import { type OtherSettings, serveUi } from "@memslot/ui";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { keptToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
-import { chooseAgent, disabledReason } from "../open/agents.ts";
+import { chooseAgent, disabledReason } from "../open/choose-agents.ts";
 import { isFound, readConfig } from "../open/read-config.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 import { packageVersion } from "../package-version.ts";

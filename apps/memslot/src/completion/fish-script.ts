@@ -1,4 +1,4 @@
-import type { CompletedCommand, CompletedOption, CompletedValue } from "./completed-command.ts";
+import type { CompletedCommand, CompletedOption, CompletedValue } from "./command-completions.ts";
 import { flagsWithValue, stepsOf } from "./shell-parts.ts";
 
 /** The completion script for fish 3.0 and later, with descriptions. */

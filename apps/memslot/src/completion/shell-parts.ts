@@ -1,5 +1,5 @@
 import { quoted } from "../terminal/shell-word.ts";
-import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
+import type { CompletedCommand, CompletedValue } from "./command-completions.ts";
 
 /** A flag of one command, or of all commands. */
 interface FlagPlace {

@@ -1,5 +1,5 @@
 import { quoted } from "../terminal/shell-word.ts";
-import type { CompletedCommand, CompletedValue } from "./completed-command.ts";
+import type { CompletedCommand, CompletedValue } from "./command-completions.ts";
 import {
   argumentBranches,
   branch,

@@ -7,8 +7,8 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-text.ts";
-import { isOwnHook, isOwnServer } from "./own-entries.ts";
+import { indentAt, insertion, lookOf, removal, spliced, written } from "./json-splices.ts";
+import { isOwnHook, isOwnServer } from "./detect-memslot-entries.ts";
 import { type TextEdit, UnusableFile, formOf, lineAt, plain } from "./text-edit.ts";
 
 export type JsonEntry =

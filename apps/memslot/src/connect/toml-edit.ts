@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { TomlError, parse, stringify } from "smol-toml";
-import { isOwnServer } from "./own-entries.ts";
+import { isOwnServer } from "./detect-memslot-entries.ts";
 import { type TextEdit, UnusableFile, formOf, markedBlock, plain, tomlMarkers } from "./text-edit.ts";
 
 /** A table of one line, as `inlineOf` writes it. */

@@ -4,16 +4,16 @@ import { homeDir, resolveStateDir } from "@memslot/core/host";
 import { agentOf, type ConnectedFiles, connectMarkers } from "@memslot/indexing/host";
 import type { CommandContext } from "../command-context.ts";
 import { type ConnectedFile, filesOf } from "../connect/agent-files.ts";
-import { keyVariables } from "../connect/connection.ts";
+import { keyVariables } from "../connect/connection-commands.ts";
 import { valueOf } from "../connect/json-edit.ts";
 import { type Receipt, openReceipts } from "../connect/receipts.ts";
 import { UnusableFile, formOf } from "../connect/text-edit.ts";
 import { tomlOf } from "../connect/toml-edit.ts";
 import { lastFault, missedSince } from "../hook/session-state.ts";
-import { chooseAgent } from "../open/agents.ts";
+import { chooseAgent } from "../open/choose-agents.ts";
 import { readConfig } from "../open/read-config.ts";
 import { type DoctorCheck, failed, passed, warned } from "./doctor-check.ts";
-import { runHookLine, toolsOf } from "./start-server.ts";
+import { runHookLine, toolsOf } from "./probe-server-and-hook.ts";
 
 const faultDays = 7;
 

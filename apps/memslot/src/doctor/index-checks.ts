@@ -8,7 +8,7 @@ import {
   type MemorySurvey,
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { describeUnsearched } from "../format/describe-notes.ts";
+import { describeUnsearched } from "../format/describe-excluded-notes.ts";
 import { describeWriter } from "../format/describe-status.ts";
 import { counted, otherIssues, leftOut } from "../open/scan-summary.ts";
 import { syncWithProgress } from "../open/with-memory.ts";

@@ -7,10 +7,10 @@ import {
   visibleText,
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
-import { someNote } from "../doctor/live-search.ts";
+import { someNote } from "../doctor/search-check.ts";
 import { createMatcher } from "@memslot/indexing";
 import { withMemory } from "../open/with-memory.ts";
-import { withChoice } from "./config-target.ts";
+import { withChoice } from "./provider-config-edits.ts";
 
 /** One query, answered with keyword search and with hybrid search. */
 export interface Comparison {

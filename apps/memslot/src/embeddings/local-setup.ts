@@ -4,7 +4,7 @@ import { EmbeddingOpeners, type FoundPlugin, forbiddenBy } from "@memslot/core/h
 import type { CommandContext } from "../command-context.ts";
 import { addPlugin, installSpec, shellLine } from "../plugins/add-plugin.ts";
 import { runNpm } from "../plugins/run-npm.ts";
-import { findPlugins } from "../plugins/survey.ts";
+import { findPlugins } from "../plugins/list-plugins.ts";
 import { createProgress } from "../terminal/progress.ts";
 
 const pluginId = "local";

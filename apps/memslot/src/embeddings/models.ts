@@ -1,6 +1,6 @@
 import { UsageError } from "../terminal/exit-code.ts";
 import models from "./models.json" with { type: "json" };
-import { resolvePath } from "../open/find-folder.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 
 /** A model that `memslot embeddings on` offers. */
 export interface OfferedModel {

@@ -2,7 +2,7 @@ import { type MemorySearchResult, visibleText } from "@memslot/core";
 import type { Output } from "../terminal/output.ts";
 import { type NumberedLine, type Matcher, marked } from "@memslot/indexing";
 import { type PlacedResult, pathAndLine } from "./shown-path.ts";
-import { describeParts } from "./format-why.ts";
+import { describeParts } from "./format-search-explanation.ts";
 
 /** The longest displayed line, in UTF-16 code units: the length of a snippet. */
 const maxLineLength = 700;

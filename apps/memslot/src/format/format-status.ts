@@ -23,7 +23,7 @@ import {
   describeFreshness,
   describeWatch,
 } from "./describe-status.ts";
-import { describeHealth, describeUnsearched } from "./describe-notes.ts";
+import { describeHealth, describeUnsearched } from "./describe-excluded-notes.ts";
 import { type Output, printable } from "../terminal/output.ts";
 import { counted, describeFailure, otherIssues, type AgentStatus } from "../open/scan-summary.ts";
 import { byteSize, table } from "./units.ts";

@@ -19,7 +19,7 @@ import { acquireLock, replaceFile } from "@memslot/core/files";
 import { idleSessionMs, type RunningMark, runningFolder } from "@memslot/indexing/host";
 import type { HookEvent } from "./read-event.ts";
 
-export interface TranscriptPlace {
+interface TranscriptPlace {
   readonly file: string;
   readonly offset: number;
 }

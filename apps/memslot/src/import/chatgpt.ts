@@ -8,7 +8,7 @@ import {
   momentOf,
   notOne,
   textOf,
-} from "./conversation.ts";
+} from "./exported-conversation.ts";
 
 /**
  * A conversation of ChatGPT's export, by the branch that was shown last. https://help.openai.com/en/articles/7260999

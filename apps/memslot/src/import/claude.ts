@@ -13,7 +13,7 @@ import {
   notOne,
   textOf,
   below,
-} from "./conversation.ts";
+} from "./exported-conversation.ts";
 import { exportParts } from "./export-file.ts";
 
 /** A conversation of Claude's export. */

@@ -5,7 +5,7 @@ import { type Readable, pipeline } from "node:stream";
 import { MemoryError, messageOf, isAbort } from "@memslot/core";
 import { openPromise, type ZipFile } from "yauzl";
 import { streamArray } from "stream-json/streamers/stream-array.js";
-import { type Conversation, type LeftOut, notOne, type ReadConversation } from "./conversation.ts";
+import { type Conversation, type LeftOut, notOne, type ReadConversation } from "./exported-conversation.ts";
 
 /** A file of an export, to be read once. */
 interface ExportPart {

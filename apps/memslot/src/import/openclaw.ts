@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import json5 from "json5";
 import { MemoryError, messageOf, parseConfig } from "@memslot/core";
-import { fieldsOf, leaveOut, type LeftOut, textOf } from "./conversation.ts";
+import { fieldsOf, leaveOut, type LeftOut, textOf } from "./exported-conversation.ts";
 
 /** An OpenClaw installation, and the usable part of its configuration. */
 export interface OpenClawHome {

@@ -12,7 +12,7 @@ import {
 } from "@memslot/core/loopback";
 import { toNodeHandler } from "@modelcontextprotocol/node";
 import { type McpServerFactory, createMcpHandler } from "@modelcontextprotocol/server";
-import { createOpenRequests } from "./finish-received.ts";
+import { createOpenRequests } from "./pending-requests.ts";
 
 const PATH = "/mcp";
 const MAX_BODY_BYTES = 4 * 1024 * 1024;

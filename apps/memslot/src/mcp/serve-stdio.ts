@@ -2,7 +2,7 @@ import { PassThrough, Writable, pipeline, Transform } from "node:stream";
 import { messageOf } from "@memslot/core";
 import type { McpServerFactory, Transport } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import { type OpenRequests, createOpenRequests } from "./finish-received.ts";
+import { type OpenRequests, createOpenRequests } from "./pending-requests.ts";
 
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 /** How long the last answers wait for the reader. */

@@ -4,7 +4,7 @@ import { type MemslotConfig, loadConfig } from "@memslot/core";
 import { foundOrigin, resolveStateDir } from "@memslot/core/host";
 import type { CommandContext } from "../command-context.ts";
 import { printable } from "../terminal/output.ts";
-import { findFolder } from "./find-folder.ts";
+import { findFolder } from "./find-notes-folder.ts";
 
 /**
  * Reads the configuration; notices go to stderr. `lookAround`: a found folder of notes replaces the default workspace,

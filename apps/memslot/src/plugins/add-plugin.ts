@@ -5,8 +5,8 @@ import { type BrokenPlugin, type FoundPlugin, offeredPlugins, installedPluginsDi
 import type { CommandContext } from "../command-context.ts";
 import { packageVersion } from "../package-version.ts";
 import { runNpm } from "./run-npm.ts";
-import { findPlugins, fromOf, versionIn } from "./survey.ts";
-import { resolvePath } from "../open/find-folder.ts";
+import { findPlugins, fromOf, versionIn } from "./list-plugins.ts";
+import { resolvePath } from "../open/find-notes-folder.ts";
 import { UsageError } from "../terminal/exit-code.ts";
 
 const LOAD_DEADLINE_MS = 30_000;

@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
-import { Empty, Loading } from "../parts/parts.tsx";
-import { language, type Theme, theme } from "../state/choices.ts";
-import { facts, session } from "../state/ask.ts";
-import { pathname } from "../state/place.ts";
+import { Empty, Loading } from "../components/common-components.tsx";
+import { language, type Theme, theme } from "../state/preferences.ts";
+import { facts, session } from "../state/api-client.ts";
+import { pathname } from "../state/page-address.ts";
 import { views, viewAt } from "../views/views.ts";
-import { t } from "../words/words.ts";
-import { KeyList, keysShown } from "./keys.tsx";
-import { ViewFrame } from "./view-frame.tsx";
+import { t } from "../words/translate.ts";
+import { KeyList, keysShown } from "./keyboard-shortcuts.tsx";
+import { ViewFrame } from "./lazy-view.tsx";
 
 /** The whole page: header, views, and the open one. */
 export function Shell(): VNode {

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import type { WordName } from "../words/words.ts";
+import type { WordName } from "../words/translate.ts";
 
 export interface View {
   path: string;

@@ -1,6 +1,6 @@
 import type { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import type { UiEvent } from "../api.ts";
+import type { UiEvent } from "../api-types.ts";
 import type { EventHub } from "../server/event-hub.ts";
 import type { SignedIn } from "../server/login.ts";
 

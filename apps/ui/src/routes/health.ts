@@ -1,9 +1,9 @@
 import type { Memory, MemoryProviderStatus } from "@memslot/core";
 import { readUsage, type UsageEntry } from "@memslot/indexing";
 import type { Hono } from "hono";
-import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api.ts";
+import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api-types.ts";
 import { type EventHub, toldProgress } from "../server/event-hub.ts";
-import { RouteError } from "../server/http.ts";
+import { RouteError } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const usageDays = 31;

@@ -7,9 +7,9 @@ import { serveHealth } from "./health.ts";
 import { serveNotes } from "./notes.ts";
 import { serveSearch } from "./search.ts";
 import { serveSessions } from "./sessions.ts";
-import type { Facts } from "../api.ts";
-import { RouteError } from "../server/http.ts";
-import { dayOfMemory, timeOf } from "../notes/time-of-memory.ts";
+import type { Facts } from "../api-types.ts";
+import { RouteError } from "../server/request-checks.ts";
+import { dayOfMemory, timeOf } from "../notes/timeline.ts";
 
 export interface RouteWorld {
   host: UiHost;

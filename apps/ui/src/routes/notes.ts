@@ -2,9 +2,9 @@ import { readNote, replaceNote } from "@memslot/agent-kit";
 import { messageOf } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import type { Hono } from "hono";
-import type { Failure, NoteAnswer, NoteConflict, NotesAnswer, SavedNote } from "../api.ts";
-import { takeIn } from "../notes/take-in.ts";
-import { RouteError, bodyOf, textOf } from "../server/http.ts";
+import type { Failure, NoteAnswer, NoteConflict, NotesAnswer, SavedNote } from "../api-types.ts";
+import { takeIn } from "../notes/include-files.ts";
+import { RouteError, bodyOf, textOf } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /** Routes to list, read, change and add files of the memory. */

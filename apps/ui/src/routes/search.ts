@@ -2,9 +2,9 @@ import { createMemoryTools } from "@memslot/agent-kit";
 import { type Memory, type MemorySearchOptions, estimateTokens, messageOf, mostResults } from "@memslot/core";
 import { whyTarget } from "@memslot/core/host";
 import type { Context, Hono } from "hono";
-import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings, WhyAnswer } from "../api.ts";
+import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings, WhyAnswer } from "../api-types.ts";
 import { answerSearch } from "../search/answer-search.ts";
-import { RouteError, bodyOf, textOf } from "../server/http.ts";
+import { RouteError, bodyOf, textOf } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /** Routes to search: for people, as an agent, and with two settings side by side. */

@@ -6,8 +6,8 @@ import {
   readTranscriptPage,
 } from "@memslot/agent-kit";
 import type { Hono } from "hono";
-import type { SessionsAnswer, TranscriptAnswer, TranscriptFactsAnswer } from "../api.ts";
-import { RouteError } from "../server/http.ts";
+import type { SessionsAnswer, TranscriptAnswer, TranscriptFactsAnswer } from "../api-types.ts";
+import { RouteError } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 export function serveSessions(app: Hono, { memory, config }: UiHost): void {

@@ -1,6 +1,6 @@
 import type { Memory, MemorySearchOptions } from "@memslot/core";
 import { type Matcher, createMatcher, matchedWords, resultLines } from "@memslot/indexing";
-import type { SearchAnswer, ShownLine } from "../api.ts";
+import type { SearchAnswer, ShownLine } from "../api-types.ts";
 
 /** Searches, and marks matching words in the lines of each result. */
 export async function answerSearch(

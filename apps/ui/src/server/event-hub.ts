@@ -1,5 +1,5 @@
 import type { SyncProgress } from "@memslot/core";
-import type { UiEvent } from "../api.ts";
+import type { UiEvent } from "../api-types.ts";
 
 /** Receives each event; false: closed or too slow, and removed. */
 type Listener = (event: UiEvent) => boolean;

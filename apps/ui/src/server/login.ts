@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { bearerOf, isSameSecret } from "@memslot/core/loopback";
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import { told } from "./http.ts";
+import { told } from "./request-checks.ts";
 
 export interface LoginOptions {
   /** In the fragment of the printed address, which browsers send to no server. Valid for one login. */

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { refine } from "../../page/views/map/refine.ts";
+import { refine } from "../../page/views/map/umap-layout.ts";
 
 export const dimensions = 16;
 

@@ -10,7 +10,7 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { onTestFinished } from "vitest";
 import { download, type DownloadRequest } from "../download.ts";
 import { createLocalPlugin, type LocalPluginOverrides } from "../local-plugin.ts";
-import type { FromChild, ToChild } from "../protocol.ts";
+import type { FromChild, ToChild } from "../child-messages.ts";
 
 export function tinyModel(options: TinyGgufOptions = {}, name = "tiny.gguf"): string {
   const path = join(tempFolder(), name);

@@ -11,7 +11,7 @@ import {
   encodeVector,
   packRows,
   productOf,
-} from "../vectors/codes/code-vector.ts";
+} from "../vectors/quantized/quantize-vector.ts";
 import { openKernel } from "../vectors/kernel/kernel.ts";
 import {
   edit,

@@ -11,14 +11,14 @@ import {
   type ScoredId,
   toVector,
 } from "@memslot/indexing/ledger-tables";
-import { countRows, createReadDirectory, createScopeFiles } from "./codes/code-directory.ts";
-import { type CodeLayout, createCodeLayout, hasHoles, hasManyHoles } from "./codes/code-layout.ts";
-import type { CodeScan } from "./codes/code-scan.ts";
-import type { LaidOut } from "./codes/code-blocks.ts";
-import { blockRows } from "./codes/code-vector.ts";
+import { countRows, createReadDirectory, createScopeFiles } from "./quantized/block-directory.ts";
+import { type CodeLayout, createCodeLayout, hasHoles, hasManyHoles } from "./quantized/code-layout.ts";
+import type { CodeScan } from "./quantized/code-scan.ts";
+import type { LaidOut } from "./quantized/code-block-cache.ts";
+import { blockRows } from "./quantized/quantize-vector.ts";
 import { openVectorComparison, similarityTo, type VectorComparison } from "./engines/compare-vectors.ts";
 import { createEngines, type VectorSettings } from "./engines/engines.ts";
-import { layoutPart } from "./layout-part.ts";
+import { layoutPart } from "./check-vector-layout.ts";
 
 const removedBeforeLook = 64;
 const mostDamages = 3;

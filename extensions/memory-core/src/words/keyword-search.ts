@@ -10,7 +10,7 @@ import {
   type ScoredId,
 } from "@memslot/indexing/ledger-tables";
 import { createScopedKeywordSearch, type ScopedKeywordSearch } from "./scoped-keyword-search.ts";
-import { type AskWords, findBounded } from "./bounded-find.ts";
+import { type AskWords, findBounded } from "./bounded-keyword-query.ts";
 import { createWordCounts, type WordCounts } from "./word-counts.ts";
 import { wordTable } from "./word-tables.ts";
 

@@ -1,7 +1,14 @@
 import { bm25Within, type CountedText, type KeywordAnswer, type KeywordQuery, type QueryTerm } from "@memslot/indexing";
 import { oneOf } from "../lance/filter.ts";
 import { allRows } from "../lance/rows.ts";
-import { chunkOf, type ListedChunk, type Listing, placeOf, type Scope, scopeOf } from "../tables/listing.ts";
+import {
+  chunkOf,
+  type ListedChunk,
+  type Listing,
+  placeOf,
+  type Scope,
+  scopeOf,
+} from "../tables/cached-file-listing.ts";
 import { type Counted, gaps, isSearchable, presentTerms, TermCounts, withWords, wordsWith } from "./term-counts.ts";
 import { byScore } from "./vector-search.ts";
 

@@ -3,8 +3,8 @@ import { MemoryError } from "@memslot/core";
 import type { ScoredChunk, VectorAnswer, VectorQuery, VectorSpace } from "@memslot/indexing";
 import { type Filter, oneOf } from "../lance/filter.ts";
 import { allRows } from "../lance/rows.ts";
-import { type Listing, placeOf, type Scope, scopeOf } from "../tables/listing.ts";
-import { unit } from "../tables/vectors.ts";
+import { type Listing, placeOf, type Scope, scopeOf } from "../tables/cached-file-listing.ts";
+import { unit } from "../tables/vector-tables.ts";
 
 /** A filter names at most so many texts. Beyond, the search reads more rows than wanted, until enough are in the scope. */
 const namedAtMost = 4000;

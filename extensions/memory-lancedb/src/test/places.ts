@@ -3,7 +3,7 @@ import { expect, onTestFinished } from "vitest";
 import { inBucket } from "../../test/support/stores.ts";
 import type { LanceOptions } from "../place/address.ts";
 import { createRun } from "../place/failures.ts";
-import { type LancePlace, openPlace, type OpenPlaceOptions } from "../place/place.ts";
+import { type LancePlace, openPlace, type OpenPlaceOptions } from "../place/open-connection.ts";
 import { Leases, type LeaseTiming } from "../tables/leases.ts";
 import { Tables } from "../tables/tables.ts";
 

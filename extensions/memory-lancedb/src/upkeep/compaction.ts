@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Index, type Table } from "@lancedb/lancedb";
 import { MemoryError, withDeadline } from "@memslot/core";
 import type { Leases } from "../tables/leases.ts";
-import { inMemoryAtMost } from "../tables/listing.ts";
+import { inMemoryAtMost } from "../tables/cached-file-listing.ts";
 
 export interface CompactionSettings {
   afterMs: number;

@@ -7,7 +7,7 @@ import { acquireLock, codeOf, type ProcessLock } from "@memslot/core/files";
 import { isRunning } from "@memslot/core/process-mark";
 import { QmdFailure, type QmdFailureReason } from "../failures.ts";
 import type { FoundQmd } from "./find-qmd.ts";
-import { isSettledWithin, McpServer } from "./mcp-server.ts";
+import { isSettledWithin, McpServer } from "./mcp-server-process.ts";
 import {
   defaultLimits,
   type HostEnvironment,

@@ -1,9 +1,9 @@
 import type { SearchReport } from "@memslot/core";
 import { QmdFailure } from "../failures.ts";
 import type { QmdRow, QmdSearch } from "../process/qmd-client.ts";
-import type { QmdContext } from "../qmd-context.ts";
+import type { QmdContext } from "../open-memory-parts.ts";
 import type { Collection } from "../update/collections.ts";
-import { lexicalLists, maxLists, semanticList } from "./query-lists.ts";
+import { lexicalLists, maxLists, semanticList } from "./build-qmd-queries.ts";
 
 const lexicalMs = 2000;
 const semanticMs = 8000;

@@ -9,7 +9,7 @@ import {
   type SearchInput,
   type SearchOutcome,
 } from "@memslot/indexing/engine";
-import type { QmdFile, QmdRecord } from "../update/index-record.ts";
+import type { QmdFile, QmdRecord } from "../update/indexed-files.ts";
 
 /** Largest part of the notes that a search reads without qmd. */
 const ownFiles = 200;

@@ -4,7 +4,7 @@ import { tempFolder } from "@memslot/test-tools/files";
 import { expect, test } from "vitest";
 import cases from "../../test/data/cases.json" with { type: "json" };
 import { models } from "../update/qmd-index.ts";
-import { lexicalLists, semanticList } from "./query-lists.ts";
+import { lexicalLists, semanticList } from "./build-qmd-queries.ts";
 import { hasModels } from "./semantic-mode.ts";
 
 const lists = (question: string): string[][] => lexicalLists(question).map((call) => call.map(({ query }) => query));

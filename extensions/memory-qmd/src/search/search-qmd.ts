@@ -18,9 +18,9 @@ import {
 } from "@memslot/indexing/engine";
 import { QmdFailure, toMemoryError } from "../failures.ts";
 import type { QmdRow } from "../process/qmd-client.ts";
-import type { QmdContext } from "../qmd-context.ts";
+import type { QmdContext } from "../open-memory-parts.ts";
 import { type Collection, collectionsWith, pathIn } from "../update/collections.ts";
-import { keyOf, type QmdFile } from "../update/index-record.ts";
+import { keyOf, type QmdFile } from "../update/indexed-files.ts";
 import { askQmd, type QmdAnswer } from "./ask-qmd.ts";
 import { filteredFiles, newestFiles, withNote } from "./filtered-files.ts";
 

@@ -6,7 +6,7 @@ import { QmdFailure } from "../failures.ts";
 import type { QmdClient, QmdIndexStatus } from "../process/qmd-client.ts";
 import { hasIndex, indexFile } from "../state-folder.ts";
 import { type Collection, collectionsWith, everyNote } from "./collections.ts";
-import type { QmdFile, QmdRecord } from "./index-record.ts";
+import type { QmdFile, QmdRecord } from "./indexed-files.ts";
 import type { SessionExport } from "./session-export.ts";
 
 export interface IndexInput {

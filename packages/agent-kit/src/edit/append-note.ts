@@ -6,13 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryError, messageOf } from "@memslot/core";
 import { type ConfinedFolder, MovedError, syncFolder, unlessMissing } from "@memslot/core/files";
 import { formatCitation } from "../citations.ts";
-import { invalid } from "../failures.ts";
-import { waitForExchange } from "./drafts.ts";
+import { invalid } from "../state-locks.ts";
+import { waitForExchange } from "./temporary-files.ts";
 import { localTime } from "./local-day.ts";
 import { findSame, findWritten, noteEntry } from "./note-entry.ts";
 import { cannotWrite, failureOf, openWay, throwIfAborted } from "./note-folder.ts";
-import type { NotePath } from "./note-content.ts";
-import { noteProblem } from "./note-text.ts";
+import type { NotePath } from "./note-types.ts";
+import { noteProblem } from "./validate-note.ts";
 import { appendWhole, readWhole, unlessThere } from "./safe-writes.ts";
 
 /** `daily` goes to the log of the day, `longterm` to the curated file. */

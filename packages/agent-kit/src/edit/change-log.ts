@@ -3,8 +3,8 @@ import { constants } from "node:fs";
 import { mkdir, open, realpath, type FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { syncFolder, unlessMissing } from "@memslot/core/files";
-import { busyFor, orUnavailable, withStateLock } from "../failures.ts";
-import type { NoteName } from "./note-content.ts";
+import { busyFor, orUnavailable, withStateLock } from "../state-locks.ts";
+import type { NoteName } from "./note-types.ts";
 import { closing, appendWhole, hashOf, readWhole } from "./safe-writes.ts";
 
 /** `create` and `delete`: of whole notes. `restore` brings back what was forgotten, `undo` takes back any other change. */

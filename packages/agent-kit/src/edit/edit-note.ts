@@ -1,4 +1,4 @@
-import { invalid } from "../failures.ts";
+import { invalid } from "../state-locks.ts";
 import {
   type ChangeLog,
   type ChangePlace,
@@ -8,9 +8,9 @@ import {
   type WantedChange,
 } from "./change-log.ts";
 import { localDay } from "./local-day.ts";
-import { noFile, type NoteChanges, trashName, withChanges } from "./make-change.ts";
-import { applied, bytesLike, checkLines, onlyPlace, putBack, reversed, splice, superseding } from "./plan-change.ts";
-import type { NoteContent } from "./note-content.ts";
+import { noFile, type NoteChanges, trashName, withChanges } from "./logged-changes.ts";
+import { applied, bytesLike, checkLines, onlyPlace, putBack, reversed, splice, superseding } from "./line-changes.ts";
+import type { NoteContent } from "./note-types.ts";
 
 interface TextInNote extends ChangePlace {
   /** Relative to the workspace, with `/`. */

@@ -1,4 +1,4 @@
-import { invalid } from "../failures.ts";
+import { invalid } from "../state-locks.ts";
 
 /** The calendar day in a time zone, as `YYYY-MM-DD`. */
 export function localDay(now: Date, timeZone: string): string {

@@ -1,4 +1,4 @@
-import { tidyTags, tidyText, withoutListMark } from "./note-text.ts";
+import { tidyTags, tidyText, withoutListMark } from "./validate-note.ts";
 
 const opensBlock = /^ {0,3}(?:#{1,6}(?=[ \t]|$)|`{3}|~{3})/;
 

@@ -13,7 +13,7 @@ import {
   unlessMissing,
 } from "@memslot/core/files";
 import { holdsNotes } from "@memslot/indexing/host";
-import type { NotePath } from "./note-content.ts";
+import type { NotePath } from "./note-types.ts";
 import { closing, unlessThere } from "./safe-writes.ts";
 
 export function throwIfAborted(signal: AbortSignal | undefined): void {

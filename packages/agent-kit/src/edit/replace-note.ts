@@ -1,7 +1,7 @@
-import { invalid } from "../failures.ts";
-import { changeNote, inFolder, present } from "./exchange-note.ts";
-import type { NoteContent, NoteName, ReplacedNote, ReplaceNoteOptions } from "./note-content.ts";
-import { bytesLike } from "./plan-change.ts";
+import { invalid } from "../state-locks.ts";
+import { changeNote, inFolder, present } from "./atomic-note-write.ts";
+import type { NoteContent, NoteName, ReplacedNote, ReplaceNoteOptions } from "./note-types.ts";
+import { bytesLike } from "./line-changes.ts";
 
 /** Reads a note for editing; undefined if there is none. Throws `PATH_NOT_ALLOWED`, and `WORKSPACE` above 4 MB. */
 export async function readNote(given: NoteName): Promise<NoteContent | undefined> {

@@ -3,7 +3,7 @@ import { constants, fstatSync, ftruncateSync, readSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "@memslot/core";
 import { codeOf, type ConfinedFolder, MovedError } from "@memslot/core/files";
-import { draftOf } from "./drafts.ts";
+import { draftOf } from "./temporary-files.ts";
 
 const maxSearched = 1_000_000;
 

@@ -3,8 +3,8 @@ import path from "node:path";
 import { type AgentConfig, sessionKindOf } from "@memslot/core";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
 import { isObject, jsonOf } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../conversation.ts";
-import { unlessLocked } from "../failures.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
+import { unlessLocked } from "../state-locks.ts";
 import { openFlushJournal, nameOf } from "./flush-journal.ts";
 import { appendDigests, type ConversationOrigin } from "./flush-digest.ts";
 

@@ -1,9 +1,9 @@
 import { visibleText } from "@memslot/core";
 import { redactSecrets } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../conversation.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
 import { appendNote } from "../edit/append-note.ts";
 import { localClock, localTime } from "../edit/local-day.ts";
-import { withoutPromptMarks } from "../edit/note-text.ts";
+import { withoutPromptMarks } from "../edit/validate-note.ts";
 import { timeOf, flushGroups } from "./flush-groups.ts";
 import type { FlushNote } from "./flush-journal.ts";
 import { isNoReply, noReply } from "./flush-prompts.ts";

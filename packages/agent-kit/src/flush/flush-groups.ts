@@ -1,5 +1,5 @@
 import { estimateTokens } from "@memslot/indexing/host";
-import { type ConversationMessage, handedOver, resultAsText, tokensOf, withCalls } from "../conversation.ts";
+import { type ConversationMessage, handedOver, resultAsText, tokensOf, withCalls } from "../conversation-messages.ts";
 import { localClock } from "../edit/local-day.ts";
 
 export interface FlushGroup {

@@ -13,7 +13,7 @@ import {
   sessionsFolder,
   stripInjected,
 } from "@memslot/indexing/host";
-import { type ConversationMessage, resultAsText } from "../conversation.ts";
+import { type ConversationMessage, resultAsText } from "../conversation-messages.ts";
 import { hashOf } from "../edit/safe-writes.ts";
 import { messageLine } from "../session/transcript-entry.ts";
 

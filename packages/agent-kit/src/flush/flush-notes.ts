@@ -4,7 +4,7 @@ import { codeOf } from "@memslot/core/files";
 import pLimit from "p-limit";
 import { formatCitation } from "../citations.ts";
 import { noteName } from "../edit/append-note.ts";
-import { flat } from "../edit/note-text.ts";
+import { flat } from "../edit/validate-note.ts";
 import type { FlushNote } from "./flush-journal.ts";
 import { saysAll } from "./compare-facts.ts";
 

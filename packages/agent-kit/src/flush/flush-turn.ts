@@ -1,11 +1,11 @@
 import { type AgentConfig, MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { isObject } from "@memslot/indexing/host";
 import { parseCitation } from "../citations.ts";
-import type { ConversationMessage } from "../conversation.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
 import { localTime } from "../edit/local-day.ts";
 import { guardSecrets } from "../tools/guard-secrets.ts";
 import { noteInput } from "../tools/memory-note-tools.ts";
-import type { MemoryTool, MemoryToolResult } from "../tools/memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "../tools/tool-types.ts";
 import type { FlushGroup } from "./flush-groups.ts";
 import type { FlushNote } from "./flush-journal.ts";
 import type { FlushNotes } from "./flush-notes.ts";

@@ -1,7 +1,7 @@
 import { type CompactionSettings, MemoryError, messageOf, sessionKindOf, withDeadline } from "@memslot/core";
 import { SerialQueue } from "@memslot/core/host";
-import type { ConversationMessage } from "../conversation.ts";
-import type { Session } from "../session/session.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
+import type { Session } from "../session/session-types.ts";
 import { openFlushJournal } from "./flush-journal.ts";
 import {
   type FlushModel,

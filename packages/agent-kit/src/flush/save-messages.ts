@@ -13,11 +13,11 @@ import {
 } from "@memslot/core";
 import { noFollow, unlessMissing } from "@memslot/core/files";
 import { isObject } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../conversation.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
 import { localClock } from "../edit/local-day.ts";
-import { unlessLocked } from "../failures.ts";
+import { unlessLocked } from "../state-locks.ts";
 import { memoryAppendTool } from "../tools/memory-note-tools.ts";
-import type { MemoryTool } from "../tools/memory-tool.ts";
+import type { MemoryTool } from "../tools/tool-types.ts";
 import { createMemoryTools } from "../tools/memory-tools.ts";
 import { RecentRecalls } from "../tools/recalled-text.ts";
 import { appendDigests, type DigestOptions, type WrittenDigest } from "./flush-digest.ts";

@@ -3,12 +3,12 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { type ConfinedFolder, listConfined, openConfinedFolder, syncFolder, unlessMissing } from "@memslot/core/files";
-import { clearDrafts } from "../edit/drafts.ts";
+import { clearDrafts } from "../edit/temporary-files.ts";
 import { cannotWrite, failureOf, openWay, throwIfAborted } from "../edit/note-folder.ts";
-import type { NotePath } from "../edit/note-content.ts";
-import type { NoteName } from "../edit/note-content.ts";
+import type { NotePath } from "../edit/note-types.ts";
+import type { NoteName } from "../edit/note-types.ts";
 import { closing, makeFile, readWhole, unlessThere } from "../edit/safe-writes.ts";
-import { changeNote } from "../edit/exchange-note.ts";
+import { changeNote } from "../edit/atomic-note-write.ts";
 import {
   type ImportedKeys,
   openImportedKeys,

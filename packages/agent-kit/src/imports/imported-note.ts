@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { readFile, realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
-import { copiedText, slugOf } from "../edit/note-text.ts";
+import { copiedText, slugOf } from "../edit/validate-note.ts";
 import { hashOf } from "../edit/safe-writes.ts";
 
 /** A note from another program. */

@@ -15,7 +15,7 @@ import { ownTexts, decodeText } from "@memslot/indexing/host";
 import { curatedName } from "../edit/append-note.ts";
 import { dayBefore, localDay } from "../edit/local-day.ts";
 import { endOfEntry } from "../edit/note-entry.ts";
-import { linesOf } from "../edit/note-text.ts";
+import { linesOf } from "../edit/validate-note.ts";
 import { closing } from "../edit/safe-writes.ts";
 import { isDigestOfOther } from "../flush/flush-digest.ts";
 import { frameRecalled } from "../tools/recalled-text.ts";

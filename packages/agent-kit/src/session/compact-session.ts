@@ -1,8 +1,8 @@
 import { MemoryError, isAbort, messageOf, withDeadline } from "@memslot/core";
 import { estimateTokens } from "@memslot/indexing/host";
-import { type ConversationMessage, handedOver, tokensOf } from "../conversation.ts";
-import { invalid } from "../failures.ts";
-import type { Session } from "./session.ts";
+import { type ConversationMessage, handedOver, tokensOf } from "../conversation-messages.ts";
+import { invalid } from "../state-locks.ts";
+import type { Session } from "./session-types.ts";
 
 const summaryDeadlineMs = 60_000;
 const handOverDeadlineMs = 60_000;

@@ -3,11 +3,11 @@ import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import type { ProcessLock } from "@memslot/core/files";
 import pLimit from "p-limit";
-import { type ConversationMessage, modelContext } from "../conversation.ts";
-import { acquireStateLock, invalid } from "../failures.ts";
+import { type ConversationMessage, modelContext } from "../conversation-messages.ts";
+import { acquireStateLock, invalid } from "../state-locks.ts";
 import { checkMessage, compactionLine, messageLine, sessionLine } from "./transcript-entry.ts";
 import { factsOf, newEntry, type SessionTableFile, type TableEntry } from "./session-table.ts";
-import type { Session, SessionCompaction, SessionContext, SessionPatch } from "./session.ts";
+import type { Session, SessionCompaction, SessionContext, SessionPatch } from "./session-types.ts";
 import { maxLineBytes, openTranscript, type TranscriptFile } from "./transcript-file.ts";
 
 const ownFields = ["sessionId", "sessionFile", "updatedAt", "compactionCount", "compactedBytes"];

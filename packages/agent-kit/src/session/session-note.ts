@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import path from "node:path";
 import { isAbort, messageOf, withDeadline } from "@memslot/core";
 import { type ConfinedFolder, listConfined, openConfined, syncFolder } from "@memslot/core/files";
-import type { ConversationMessage } from "../conversation.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
 import { localTime } from "../edit/local-day.ts";
 import { openWay } from "../edit/note-folder.ts";
-import { copiedText, slugOf } from "../edit/note-text.ts";
+import { copiedText, slugOf } from "../edit/validate-note.ts";
 import { closing, makeFile, unlessThere } from "../edit/safe-writes.ts";
 
 const describeDeadlineMs = 30_000;

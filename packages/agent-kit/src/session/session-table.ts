@@ -4,8 +4,8 @@ import path from "node:path";
 import { replaceFile, unlessMissing } from "@memslot/core/files";
 import { isObject, jsonOf, textAt } from "@memslot/indexing/host";
 import pLimit from "p-limit";
-import { busyFor, orUnavailable, withStateLock } from "../failures.ts";
-import type { SessionFacts } from "./session.ts";
+import { busyFor, orUnavailable, withStateLock } from "../state-locks.ts";
+import type { SessionFacts } from "./session-types.ts";
 import { readBeginning, readFileSafely } from "./transcript-file.ts";
 
 export interface TableEntry {

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { isObject, type JsonObject, jsonOf, textAt, textOf, timeOf } from "@memslot/indexing/host";
-import type { ConversationMessage, ToolCall, NewMessage } from "../conversation.ts";
-import { invalid } from "../failures.ts";
+import type { ConversationMessage, ToolCall, NewMessage } from "../conversation-messages.ts";
+import { invalid } from "../state-locks.ts";
 
 export type TranscriptEntry =
   | { kind: "session"; id: string | undefined; key: string | undefined; at: string | undefined }

@@ -3,9 +3,9 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { noFollow, syncFolder } from "@memslot/core/files";
 import { readLines } from "@memslot/indexing/host";
-import type { ConversationMessage, UserMessage } from "../conversation.ts";
+import type { ConversationMessage, UserMessage } from "../conversation-messages.ts";
 import { closing } from "../edit/safe-writes.ts";
-import { orUnavailable } from "../failures.ts";
+import { orUnavailable } from "../state-locks.ts";
 import { readEntry, type TranscriptEntry } from "./transcript-entry.ts";
 
 export const maxLineBytes: number = 16 * 1024 * 1024;

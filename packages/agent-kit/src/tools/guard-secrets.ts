@@ -1,6 +1,6 @@
 import type { AgentConfig } from "@memslot/core";
 import { redactSecrets, secretsIn } from "@memslot/indexing/host";
-import type { MemoryTool } from "./memory-tool.ts";
+import type { MemoryTool } from "./tool-types.ts";
 import { badInput } from "./tool-input.ts";
 
 const written: Readonly<Record<string, readonly string[]>> = {

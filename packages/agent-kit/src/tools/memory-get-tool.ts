@@ -3,10 +3,10 @@ import { isObject } from "@memslot/indexing/host";
 import { citationsShown, formatCitation } from "../citations.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { type ChangeSetting, notePlace, shortHash } from "./memory-note-tools.ts";
-import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "./tool-types.ts";
 import { frameRecalled, recalledTextNote, type RecentRecalls } from "./recalled-text.ts";
 import { toolOf } from "./tool-input.ts";
-import { adviceForTimeout, codeOf, failureText, inTime, isAboutTheCall, type ToolSetting } from "./tool-setting.ts";
+import { adviceForTimeout, codeOf, failureText, inTime, isAboutTheCall, type ToolSetting } from "./tool-failures.ts";
 
 interface GetInput {
   readonly path: string;

@@ -7,11 +7,11 @@ import { appendNote, type NoteKind, noteName } from "../edit/append-note.ts";
 import { type EditedNote, editNote, forgetNote } from "../edit/edit-note.ts";
 import { localDay } from "../edit/local-day.ts";
 import type { ChangePlace } from "../edit/change-log.ts";
-import { noteProblem } from "../edit/note-text.ts";
-import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
+import { noteProblem } from "../edit/validate-note.ts";
+import type { MemoryTool, MemoryToolResult } from "./tool-types.ts";
 import type { RecentRecalls } from "./recalled-text.ts";
 import { badInput, inputOf, toolOf } from "./tool-input.ts";
-import { codeOf, failure, inTime, isAboutTheCall, lateAnswer, type ToolSetting } from "./tool-setting.ts";
+import { codeOf, failure, inTime, isAboutTheCall, lateAnswer, type ToolSetting } from "./tool-failures.ts";
 
 interface AppendInput {
   readonly text: string;

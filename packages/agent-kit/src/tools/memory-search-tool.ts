@@ -1,10 +1,10 @@
 import { type Memory, MemoryError, type SearchAnswer, mostResults } from "@memslot/core";
 import { isClientSource, type Cooldown } from "@memslot/core/host";
-import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "./tool-types.ts";
 import type { RecentRecalls } from "./recalled-text.ts";
-import { searchAnswer, unavailable } from "./search-answer.ts";
+import { searchAnswer, unavailable } from "./search-tool-answer.ts";
 import { badInput, toolOf } from "./tool-input.ts";
-import { adviceForError, adviceForTimeout, type FailureAdvice, inTime, type ToolSetting } from "./tool-setting.ts";
+import { adviceForError, adviceForTimeout, type FailureAdvice, inTime, type ToolSetting } from "./tool-failures.ts";
 
 interface SearchInput {
   readonly query: string;

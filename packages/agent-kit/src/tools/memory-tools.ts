@@ -12,12 +12,12 @@ import {
 import { createCooldown } from "@memslot/core/host";
 import type { ChatType, CitationsMode } from "../citations.ts";
 import { localDay } from "../edit/local-day.ts";
-import type { FailureAdvice, ToolSetting } from "./tool-setting.ts";
+import type { FailureAdvice, ToolSetting } from "./tool-failures.ts";
 import { guardSecrets } from "./guard-secrets.ts";
 import { type AppendSetting, memoryAppendTool, memoryEditTool, memoryForgetTool } from "./memory-note-tools.ts";
 import { memoryGetTool } from "./memory-get-tool.ts";
 import { memorySearchTool } from "./memory-search-tool.ts";
-import type { MemoryTool, MemoryToolResult } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult } from "./tool-types.ts";
 import { RecentRecalls } from "./recalled-text.ts";
 
 export interface MemoryToolsOptions {

@@ -1,6 +1,6 @@
 import { MemoryError, isAbort, messageOf } from "@memslot/core";
 import facts from "./tools.json" with { type: "json" };
-import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./tool-types.ts";
 
 /** A tool as MCP lists it. Its schemas are copies. */
 export interface McpTool {

@@ -1,5 +1,5 @@
 import { isObject, jsonOf } from "@memslot/indexing/host";
-import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./memory-tool.ts";
+import type { MemoryTool, MemoryToolResult, ToolInputSchema } from "./tool-types.ts";
 import table from "./tools.json" with { type: "json" };
 
 /** One argument of a tool. The table in `tools.json` gives the schema that the model sees and the check at run time. */

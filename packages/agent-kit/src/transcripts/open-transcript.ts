@@ -5,7 +5,7 @@ import { MemoryError } from "@memslot/core";
 import { codeOf, noFollow, unlessMissing } from "@memslot/core/files";
 import { journalFolder, sessionsFolder } from "@memslot/indexing/host";
 import { closing } from "../edit/safe-writes.ts";
-import type { TranscriptLabel, TranscriptPlace } from "./transcript.ts";
+import type { TranscriptLabel, TranscriptPlace } from "./transcript-types.ts";
 
 const fileName = /^(?!\.)[^/\\\0]{1,250}\.jsonl$/u;
 

@@ -1,8 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { isObject, jsonOf, readLines } from "@memslot/indexing/host";
-import type { ConversationMessage } from "../conversation.ts";
+import type { ConversationMessage } from "../conversation-messages.ts";
 import { readEntry, type TranscriptEntry } from "../session/transcript-entry.ts";
-import type { HandOver } from "./hand-overs.ts";
+import type { HandOver } from "./compacted-messages.ts";
 import type { TranscriptCompaction, TranscriptFacts, TranscriptRecall } from "./transcript-facts.ts";
 import { shownLine, shownText, timeOrNone } from "./transcript-page.ts";
 

@@ -1,5 +1,5 @@
-import type { HandOver } from "./hand-overs.ts";
-import type { ShownText } from "./transcript.ts";
+import type { HandOver } from "./compacted-messages.ts";
+import type { ShownText } from "./transcript-types.ts";
 
 export interface TranscriptCompaction extends ShownText {
   /** The begin of its line, in bytes. `text` is its summary. */

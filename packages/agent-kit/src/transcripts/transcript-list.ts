@@ -4,10 +4,10 @@ import { audienceOf, type SessionAudience } from "@memslot/core";
 import pLimit from "p-limit";
 import { readSessionTable } from "../session/session-table.ts";
 import { readBeginning, readFileSafely } from "../session/transcript-file.ts";
-import { type HandOvers, readHandOvers } from "./hand-overs.ts";
+import { type HandOvers, readHandOvers } from "./compacted-messages.ts";
 import { inTranscript, transcriptFolder } from "./open-transcript.ts";
 import { scanTranscript } from "./scan-transcript.ts";
-import type { TranscriptLabel, TranscriptPlace } from "./transcript.ts";
+import type { TranscriptLabel, TranscriptPlace } from "./transcript-types.ts";
 import type { TranscriptFacts } from "./transcript-facts.ts";
 
 export interface ListedTranscript {

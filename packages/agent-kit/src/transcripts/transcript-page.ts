@@ -8,7 +8,7 @@ import type {
   TranscriptPageOptions,
   TranscriptPlace,
   TranscriptShown,
-} from "./transcript.ts";
+} from "./transcript-types.ts";
 
 /** Bytes that are read for a page, or one line if that is longer. */
 const pageBytes = 512 * 1024;

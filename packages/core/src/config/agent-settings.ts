@@ -7,7 +7,7 @@ import { namesIn } from "../files/error-code.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 import { isObject } from "./plain-data.ts";
 import { type ConfigKey, configKeys } from "./keys.ts";
-import { quoteText, sha256Of } from "./names.ts";
+import { quoteText, sha256Of } from "./agent-ids.ts";
 import { canonicalPath } from "./paths.ts";
 import { type FoundValues, textsAt } from "./read-layer.ts";
 

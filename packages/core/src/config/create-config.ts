@@ -11,7 +11,7 @@ import { MemoryError } from "../contract/errors.ts";
 import { type AgentSources, agentSettings, configValues, sourceNotices, workspaceOf } from "./agent-settings.ts";
 import { deepFreeze, valueAt } from "./plain-data.ts";
 import { type ConfigKey, configKeys, redactValue } from "./keys.ts";
-import { checkAgentId, quoteName } from "./names.ts";
+import { checkAgentId, quoteName } from "./agent-ids.ts";
 import { type Environment, clientFolders, variable } from "./paths.ts";
 import { type ConfigLayer, type FoundValue, type FoundValues, shownKey } from "./read-layer.ts";
 

@@ -5,8 +5,8 @@ import type { MemslotConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { replaceFile } from "../files/replace-file.ts";
 import { isObject, valueAt } from "./plain-data.ts";
-import { sha256Of } from "./names.ts";
-import { readConfigBytes } from "./read-file.ts";
+import { sha256Of } from "./agent-ids.ts";
+import { readConfigBytes } from "./config-file.ts";
 import { trustConfig, trustOf } from "./trust.ts";
 
 export const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.

@@ -1,7 +1,7 @@
 import rows from "./keys.json" with { type: "json" };
 import { nearestWord } from "../text/nearest-word.ts";
 import { isObject } from "./plain-data.ts";
-import { quoteText } from "./names.ts";
+import { quoteText } from "./agent-ids.ts";
 import { isAddress } from "./paths.ts";
 
 /** One key of the configuration. Everything that is known about a key is in its row of `keys.json` and nowhere else. */

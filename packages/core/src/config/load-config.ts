@@ -7,7 +7,7 @@ import { createConfig } from "./create-config.ts";
 import { someText } from "./plain-data.ts";
 import { type ConfigLayer, changeValues, hasReference, readLayer } from "./read-layer.ts";
 import { type Environment, absolutePath, currentFolder, resolveStateDir, variable } from "./paths.ts";
-import { findConfigFile, ownConfigFile, readConfigFile } from "./read-file.ts";
+import { findConfigFile, ownConfigFile, readConfigFile } from "./config-file.ts";
 import { type TrustRecord, assertTrusted, placeOfProgram, programsIn, trustOf } from "./trust.ts";
 
 const neededNode = [22, 22] as const;

@@ -1,7 +1,7 @@
 import { MemoryError } from "../contract/errors.ts";
 import { globProblem } from "../text/glob.ts";
 import { isObject, mapTexts } from "./plain-data.ts";
-import { agentIdProblem, quoteName, quoteText } from "./names.ts";
+import { agentIdProblem, quoteName, quoteText } from "./agent-ids.ts";
 import { type Environment, absolutePath } from "./paths.ts";
 import { type ConfigKey, configKeys, nearestKey, shownValue, valueTypeOf } from "./keys.ts";
 

@@ -12,10 +12,10 @@ import {
   isPackageName,
   packageFolder,
   readJson,
-} from "./packages.ts";
+} from "./plugin-packages.ts";
 import { type Environment, canonicalPath } from "./paths.ts";
-import { sha256Of } from "./names.ts";
-import { readConfigFile } from "./read-file.ts";
+import { sha256Of } from "./agent-ids.ts";
+import { readConfigFile } from "./config-file.ts";
 import { type ConfigLayer, type FoundValue, allValues, changeValues, readLayer, textsAt } from "./read-layer.ts";
 
 const folder = "trusted";

@@ -40,7 +40,7 @@ type Checked<Fields = object> = [params: Fields & { signal: AbortSignal }];
 
 /**
  * The calls about an index. A manager may lack any of them: the memory then answers `undefined`. Each has a row in
- * `guard/calls.ts`.
+ * `guard/call-table.ts`.
  */
 export interface IndexCalls {
   /** Estimates the cost of a sync. Changes nothing and sends no provider request. */

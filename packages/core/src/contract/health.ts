@@ -1,7 +1,7 @@
 import type { AvailabilityProbe } from "./manager.ts";
 import type { IndexCheck, MemorySurvey } from "./index-answers.ts";
 import type { SessionAudience } from "./search.ts";
-import type { SearchCondition, SearchReport, WordReading } from "./report.ts";
+import type { SearchCondition, SearchReport, WordReading } from "./search-report.ts";
 import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
 /** Reliability of answers, from good to bad. `unknown`: not checked. `empty`: no notes. */

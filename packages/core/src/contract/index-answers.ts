@@ -1,5 +1,5 @@
 import type { EmbeddingPrice } from "./embedding.ts";
-import type { UnsearchedFiles } from "./report.ts";
+import type { UnsearchedFiles } from "./search-report.ts";
 import type { ExcludedNotes, LastSync, LeftOut, MemorySource, NoteLines } from "./status.ts";
 
 /** Estimated cost of a sync. */

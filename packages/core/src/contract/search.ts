@@ -1,4 +1,4 @@
-import type { SearchOrder, SearchReport } from "./report.ts";
+import type { SearchOrder, SearchReport } from "./search-report.ts";
 import type { MemorySource, NoteLines } from "./status.ts";
 
 /** One search result. */

@@ -1,7 +1,7 @@
 import { MemoryError, isAbort, isUnavailable, messageOf } from "../contract/errors.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { type Extend, abortErrorOf, withDeadline } from "../guard/deadline.ts";
-import { checkManager } from "../guard/calls.ts";
+import { checkManager } from "../guard/call-table.ts";
 
 /** A manager that is open or can be opened: the primary, or its standby. */
 export interface FallbackBackend {

@@ -1,7 +1,7 @@
 import type { CallsOfManager } from "../contract/calls.ts";
 import { messageOf } from "../contract/errors.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
-import { callManager, eachIndexCall, signalOf } from "../guard/calls.ts";
+import { callManager, eachIndexCall, signalOf } from "../guard/call-table.ts";
 import { askManager, type ManagerAnswer } from "../guard/search-answer.ts";
 import { type MemoryDeadlines, usualDeadlines } from "../guard/deadline.ts";
 import { type FallbackBackend, Primary } from "./primary.ts";

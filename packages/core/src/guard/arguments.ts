@@ -1,7 +1,7 @@
 import { type MemorySearchSettings, clientSources } from "../contract/config.ts";
 import type { ManagerReadParams, ManagerSyncParams, SessionTarget } from "../contract/manager.ts";
 import type { MemoryReadParams, MemorySyncParams } from "../contract/memory.ts";
-import type { SearchOrder } from "../contract/report.ts";
+import type { SearchOrder } from "../contract/search-report.ts";
 import type { ManagerSearchOptions, MemorySearchOptions, SessionAudience, WhyTarget } from "../contract/search.ts";
 import type { MemorySource, SyncProgress } from "../contract/status.ts";
 import { audienceOf } from "./audience.ts";
@@ -23,7 +23,7 @@ import {
   required,
   text,
   whole,
-} from "./checks.ts";
+} from "./runtime-type-checks.ts";
 
 const usualMaxResults = 6;
 const tokenLimits = [100, 4000] as const;

@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { show } from "./checks.ts";
+import { show } from "./runtime-type-checks.ts";
 import { canonicalPath, isBelow } from "../config/paths.ts";
 import { type MemorySearchSettings, clientOfPath } from "../contract/config.ts";
 import { MemoryError } from "../contract/errors.ts";

@@ -7,10 +7,10 @@ import type { RerankChoice } from "../contract/reranker.ts";
 import type { MemorySearchSettings } from "../contract/config.ts";
 import type { MemoryProviderStatus, MemorySource } from "../contract/status.ts";
 import { type MemoryDeadlines, Lifecycle, usualDeadlines } from "./deadline.ts";
-import { checkAnswer } from "./checks.ts";
+import { checkAnswer } from "./runtime-type-checks.ts";
 import type { SearchFacts } from "./arguments.ts";
 import type { NotePlaces } from "./audience.ts";
-import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./calls.ts";
+import { type CallRow, callManager, checkOptions, indexCalls, withSignal } from "./call-table.ts";
 
 export interface CreateMemoryOptions {
   agentId: string;

@@ -3,7 +3,7 @@ import type { GuardedClient, ReportFacts } from "./guarded-client.ts";
 import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./audience.ts";
 import { indexConditions, withConditions } from "../contract/health.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
-import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/report.ts";
+import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/search-report.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
 import type { ManagerSearchOptions, MemorySearchResult, SearchAnswer, SessionAudience } from "../contract/search.ts";
 import type { MemoryFallback, MemoryProviderStatus } from "../contract/status.ts";

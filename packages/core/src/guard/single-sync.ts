@@ -1,4 +1,4 @@
-import { SerialQueue } from "../run-control.ts";
+import { SerialQueue } from "../async-helpers.ts";
 import type { CheckedSync } from "./arguments.ts";
 import { type Extend, type Lifecycle, abortErrorOf, withDeadline } from "./deadline.ts";
 import type { ManagerSyncParams, SessionTarget } from "../contract/manager.ts";

@@ -3,7 +3,7 @@ import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.t
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { RerankPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
-import { checkProvider, checkReranker } from "../guard/checks.ts";
+import { checkProvider, checkReranker } from "../guard/runtime-type-checks.ts";
 import {
   type FoundPlugin,
   type FoundPlugins,

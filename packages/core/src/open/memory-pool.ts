@@ -1,5 +1,5 @@
 import { withDeadline } from "../guard/deadline.ts";
-import { SerialQueue, warn } from "../run-control.ts";
+import { SerialQueue, warn } from "../async-helpers.ts";
 import {
   abortSignal,
   between,
@@ -11,7 +11,7 @@ import {
   readFields,
   required,
   whole,
-} from "../guard/checks.ts";
+} from "../guard/runtime-type-checks.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import type { Memory } from "../contract/memory.ts";
 

@@ -4,11 +4,11 @@ import type { MemoryPlugin, MemoryPluginContext } from "../contract/plugin.ts";
 import type { FallbackBackend } from "../fallback/primary.ts";
 import { halfOf, withFallback } from "../fallback/with-fallback.ts";
 import { type MemoryDeadlines, openWithDeadline } from "../guard/deadline.ts";
-import { checkManager } from "../guard/calls.ts";
-import type { ChosenFallback } from "./slot.ts";
+import { checkManager } from "../guard/call-table.ts";
+import type { ChosenFallback } from "./choose-memory-plugin.ts";
 import type { FoundPlugin } from "../plugins/known-plugins.ts";
 import { loadPlugin } from "./open-plugin.ts";
-import { storePlaceOf } from "./workspace.ts";
+import { storePlaceOf } from "./check-workspace.ts";
 
 /** Errors that the user must fix, or that another process causes: a fallback would hide them. */
 const notCovered: readonly MemoryErrorCode[] = [

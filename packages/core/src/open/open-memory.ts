@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
-import { checkAgentPlace } from "../config/names.ts";
+import { checkAgentPlace } from "../config/agent-ids.ts";
 import { checkNode, loadConfig, parseConfig } from "../config/load-config.ts";
-import { installedPluginsDir } from "../config/packages.ts";
+import { installedPluginsDir } from "../config/plugin-packages.ts";
 import { type MemorySearchSettings, type MemslotConfig } from "../contract/config.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
 import { MemoryError, pluginError } from "../contract/errors.ts";
@@ -10,7 +10,7 @@ import type { AnyPlugin, MemoryPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
 import { printCalls } from "../debug/print-calls.ts";
 import { type MemoryDeadlines, usualDeadlines, withDeadline } from "../guard/deadline.ts";
-import { createMemory } from "../guard/guard.ts";
+import { createMemory } from "../guard/guarded-memory.ts";
 import {
   abortSignal,
   callable,
@@ -22,9 +22,9 @@ import {
   optional,
   readFields,
   required,
-} from "../guard/checks.ts";
+} from "../guard/runtime-type-checks.ts";
 import { discoverPlugins } from "../plugins/discover.ts";
-import { warn } from "../run-control.ts";
+import { warn } from "../async-helpers.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import {
@@ -41,11 +41,11 @@ import {
   memoryState,
   resolveMemorySlot,
   fallbackWords,
-} from "./slot.ts";
+} from "./choose-memory-plugin.ts";
 import { closeAll, loadPlugin } from "./open-plugin.ts";
 import { shareInstance } from "./shared-instances.ts";
 import { openManager } from "./open-manager.ts";
-import { checkWorkspace, settingsFor, storePlaceOf } from "./workspace.ts";
+import { checkWorkspace, settingsFor, storePlaceOf } from "./check-workspace.ts";
 
 export interface OpenMemoryOptions {
   /** From `loadConfig` or `parseConfig`, or an object with the keys of the file. Default: looked up. */

@@ -9,7 +9,7 @@ import type {
   PluginKind,
   RerankPluginContext,
 } from "../contract/plugin.ts";
-import { checkProvider } from "../guard/checks.ts";
+import { checkProvider } from "../guard/runtime-type-checks.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, howToAdd, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Memory } from "../contract/memory.ts";
-import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/calls.ts";
+import { callMemory, eachMemoryCall, signalOf, withSignal } from "../guard/call-table.ts";
 import { Lifecycle, withDeadline } from "../guard/deadline.ts";
 
 interface ShareOptions {

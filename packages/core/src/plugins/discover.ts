@@ -10,7 +10,7 @@ import {
   manifestName,
   packageFolder,
   readJson,
-} from "../config/packages.ts";
+} from "../config/plugin-packages.ts";
 import { isInside } from "../config/paths.ts";
 import { assertTrusted } from "../config/trust.ts";
 import type { AgentConfig, PluginsConfig } from "../contract/config.ts";

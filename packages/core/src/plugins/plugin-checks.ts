@@ -6,7 +6,7 @@ import { isObject } from "../config/plain-data.ts";
 import { isBelow } from "../config/paths.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
 import { type AnyPlugin, type PluginKind, type PluginManifest, CONTRACT, memoryFeatures } from "../contract/plugin.ts";
-import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/checks.ts";
+import { fieldProblem, kindOf, named, object, orAbsent, show, text } from "../guard/runtime-type-checks.ts";
 import { nearestWord } from "../text/nearest-word.ts";
 
 const defineOfKind: Readonly<Record<PluginKind, string>> = {

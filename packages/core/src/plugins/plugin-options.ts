@@ -1,6 +1,6 @@
 import type { ErrorObject, Options } from "ajv";
 import { deepFreeze, isObject, mapTexts } from "../config/plain-data.ts";
-import { quoteText } from "../config/names.ts";
+import { quoteText } from "../config/agent-ids.ts";
 import { didYouMean } from "../text/nearest-word.ts";
 import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";

@@ -1,6 +1,6 @@
 import type { EmbeddingBatches, EmbeddingJobState } from "../contract/embedding.ts";
 import { ProviderError } from "../contract/provider-error.ts";
-import { answerLines, vectorAnswerBytes } from "./answer-limits.ts";
+import { answerLines, vectorAnswerBytes } from "./response-limits.ts";
 import { type HttpClient, errorText, recordOf, statusOf, textOf } from "./http-client.ts";
 
 export interface BatchApi {

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type EmbeddingFailure, ProviderError, httpEmbeddingError } from "../contract/provider-error.ts";
 import { MemoryError } from "../contract/errors.ts";
-import { limitAnswer, smallAnswerBytes } from "./answer-limits.ts";
+import { limitAnswer, smallAnswerBytes } from "./response-limits.ts";
 import keyFaults from "./key-faults.json" with { type: "json" };
-import { networkFailure, request } from "./request.ts";
+import { networkFailure, request } from "./proxy-fetch.ts";
 
 /** An HTTP API of a provider. Requests go to the origin of its base URL and nowhere else. */
 export interface HttpApi {

@@ -1,7 +1,7 @@
 // `*` makes all exports of a file public.
 export { childEnvironment, networkVariables } from "./child-environment.ts";
-export * from "./answer-limits.ts";
+export * from "./response-limits.ts";
 export * from "./batch-jobs.ts";
 export * from "./http-client.ts";
 export * from "./model-prefixes.ts";
-export * from "./request.ts";
+export * from "./proxy-fetch.ts";

@@ -1,4 +1,4 @@
-import { lazily } from "../run-control.ts";
+import { lazily } from "../async-helpers.ts";
 
 /** Invisible characters by Unicode class, except where a script or emoji needs them. */
 const unseen = String.raw`[[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB\u2800]--[\t\n]]`;

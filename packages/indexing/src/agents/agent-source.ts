@@ -7,19 +7,19 @@ import {
   clientSources,
 } from "@memslot/core";
 import { statSync } from "node:fs";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import type { PathScope } from "../chunk-store.ts";
 import { realPathOf, recordedState } from "../scan/file-state.ts";
 import { holdsContent, notesHold, readChunks, recipeOf } from "../scan/read-note.ts";
-import { notReadable } from "../scan/read-file.ts";
+import { notReadable } from "../scan/read-memory-file.ts";
 import type { ScanResult } from "../scan/scan.ts";
 import type { FileReading, IndexedSource } from "../indexed-source.ts";
 import { createLineVerifier } from "../scan/verify-lines.ts";
 import { redactCopies, KeptCopies, keptRecord } from "../sources/conversation-copies.ts";
 import { redactionVersion } from "../secrets/redact-secrets.ts";
-import { wordsVersion } from "../text/words.ts";
+import { wordsVersion } from "../text/index-terms.ts";
 import { createTimeSlices } from "../time-slices.ts";
-import { readWindow, verifyLines } from "../sources/conversation-lines.ts";
+import { readWindow, verifyLines } from "../sources/conversation-window.ts";
 import { Finder } from "../sources/conversation-finder.ts";
 import {
   type ConversationFile,

@@ -14,7 +14,7 @@ import {
 } from "../sources/transcript-lines.ts";
 import { connectMarkers } from "../text/file-text.ts";
 import { type AgentCode, saidBy } from "./agent.ts";
-import { findInDatabase, type StoredConversation, takeConversations } from "./databases.ts";
+import { findInDatabase, type StoredConversation, takeConversations } from "./conversation-databases.ts";
 
 const knownEvents = new Set(
   (

@@ -10,7 +10,7 @@ import {
   type TranscriptRecord,
 } from "../sources/transcript-lines.ts";
 import type { AgentCode } from "./agent.ts";
-import { type StoredConversation, takeConversations } from "./databases.ts";
+import { type StoredConversation, takeConversations } from "./conversation-databases.ts";
 
 const pluginMark = "// Written by memslot connect";
 const answer = (_: string, text: string): object => ({ text });

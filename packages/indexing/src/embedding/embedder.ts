@@ -11,9 +11,9 @@ import {
 import type { VectorSpace } from "../chunk-store.ts";
 import type { MeaningScale } from "../fusion/score-fusion.ts";
 import { areSame, SpaceScales } from "../fusion/vector-weight.ts";
-import type { QuarantinedChunk } from "../index-records.ts";
-import { listBatchJobs } from "./fill/batch-jobs.ts";
-import { type FillOutcome, type FillRequest, ModelFill } from "./fill/fill.ts";
+import type { QuarantinedChunk } from "../index-row-types.ts";
+import { listBatchJobs } from "./fill/fill-by-batch-jobs.ts";
+import { type FillOutcome, type FillRequest, ModelFill } from "./fill/fill-missing-vectors.ts";
 import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
 import { type EmbeddedQuery, QueryModels } from "./query.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { estimateSync } from "./estimate.ts";
 import { createNotesSource } from "../scan/read-note.ts";
 import { syncFiles } from "../sync/sync.ts";
-import { estimateTokens } from "../text/token-weight.ts";
+import { estimateTokens } from "../text/split-by-tokens.ts";
 import { never, settingsWith, syncParams } from "../../test/support/context.ts";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { budgetOf, fillWith, scriptedRequests } from "./fill/test/scripted-requests.ts";

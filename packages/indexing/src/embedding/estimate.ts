@@ -1,11 +1,11 @@
 import type { EmbeddingPrice, EmbeddingProvider, MemorySearchSettings, SyncEstimate } from "@memslot/core";
 import type { NoteIndex, SpaceFacts } from "../note-index.ts";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import type { Chunk, VectorSpace } from "../chunk-store.ts";
 import { filesBySource, type IndexedSource } from "../indexed-source.ts";
 import type { ScannedFile } from "../scan/scan.ts";
 import { isMeasured, measuringTexts, sampled } from "../fusion/vector-weight.ts";
-import { estimateTokens } from "../text/token-weight.ts";
+import { estimateTokens } from "../text/split-by-tokens.ts";
 import { countRequests, packText, requestLimits, type TextWeight, tokensOf } from "./requests/pack.ts";
 
 const askedAtOnce = 2048;

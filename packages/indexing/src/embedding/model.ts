@@ -7,9 +7,9 @@ import {
 } from "@memslot/core";
 import { createCooldown, embeddingErrorOf, traceCall } from "@memslot/core/host";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
-import type { SpaceStats } from "../index-records.ts";
+import type { SpaceStats } from "../index-row-types.ts";
 import type { NoteIndex } from "../note-index.ts";
-import { Circuit } from "./requests/circuit.ts";
+import { Circuit } from "./requests/circuit-breaker.ts";
 import { type EmbedOptions, EmbeddingRequests, plainText } from "./requests/requests.ts";
 import type { SharedState } from "./requests/shared-state.ts";
 import type { Usage } from "./requests/usage.ts";

@@ -6,7 +6,7 @@ import {
   messageOf,
 } from "@memslot/core";
 import { type VectorSpace, spaceName } from "../chunk-store.ts";
-import type { SpaceStats } from "../index-records.ts";
+import type { SpaceStats } from "../index-row-types.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
 import { plainText } from "./requests/requests.ts";

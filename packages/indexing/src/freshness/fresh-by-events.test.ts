@@ -10,7 +10,7 @@ import { walkAtRandom } from "./test/random-walk.ts";
 import type { FolderNote } from "./folder-watches.ts";
 import { identityOf } from "../scan/file-state.ts";
 import { Freshness } from "./freshness.ts";
-import { FolderView } from "./folder-view.ts";
+import { FolderView } from "./folder-listing-cache.ts";
 import type { FolderLook } from "../scan/scan.ts";
 
 const open: FreshIndex[] = [];

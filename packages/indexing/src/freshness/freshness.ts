@@ -5,7 +5,7 @@ import { lastingStamp, identityOf, statOf } from "../scan/file-state.ts";
 import { type FolderLook, plainLook } from "../scan/scan.ts";
 import { type RootWatch, type RootWatchInput, type WatchNews, watchRoots } from "./watch-roots.ts";
 import type { WatchRoot } from "./watch-scope.ts";
-import { FolderView } from "./folder-view.ts";
+import { FolderView } from "./folder-listing-cache.ts";
 
 const ceilingFactor = 10;
 const barredMs = 60_000;

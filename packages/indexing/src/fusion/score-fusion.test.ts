@@ -3,7 +3,7 @@ import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows, sprea
 import { type Random, randomFrom, randomSentence } from "@memslot/test-tools/random";
 import { createHash } from "node:crypto";
 import { partnerPairs, partnerQuality } from "./vector-weight.ts";
-import { scanTerms } from "../text/words.ts";
+import { scanTerms } from "../text/index-terms.ts";
 import data from "./test/fuse.json" with { type: "json" };
 
 /** 0 up to 1. */

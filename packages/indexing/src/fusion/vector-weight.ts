@@ -1,6 +1,6 @@
 import type { SpaceFacts } from "../note-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
-import { scanTerms } from "../text/words.ts";
+import { scanTerms } from "../text/index-terms.ts";
 import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWeight } from "./score-fusion.ts";
 
 /** Chunks that a spread is taken from, and that pairs are made of: those with the lowest hashes. */

@@ -1,10 +1,10 @@
 import { isOfOlderRules } from "../secrets/version.ts";
 import { type HashKey, forgetText } from "./vectors/vector-cache.ts";
-import type { Companion } from "./companion.ts";
+import type { Companion } from "./store-search-tables.ts";
 import { sqlOf } from "./sql.ts";
-import type { FileTables, FileTarget } from "./files.ts";
+import type { FileTables, FileTarget } from "./file-tables.ts";
 import type { LedgerCalls } from "./ledger.ts";
-import { StoreFailure } from "./thread/remote.ts";
+import { StoreFailure } from "./thread/remote-calls.ts";
 import type { Vectors } from "./vectors/vectors.ts";
 import type { LedgerBase } from "./generations.ts";
 

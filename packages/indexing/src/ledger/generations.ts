@@ -1,5 +1,5 @@
 import type Database from "better-sqlite3";
-import type { RevisionStep } from "../index-records.ts";
+import type { RevisionStep } from "../index-row-types.ts";
 import { type Sql, sqlOf, type Transactions } from "./sql.ts";
 import { Damage } from "./file/store-errors.ts";
 import { type Meta, metaKeys } from "./file/meta.ts";

@@ -7,7 +7,7 @@ import { type HashKey, lengthOf, toVector } from "./vectors/vector-cache.ts";
 import { sqlOf } from "./sql.ts";
 import { beginWrite } from "./sql.ts";
 import { metaKeys } from "./file/meta.ts";
-import { findSidecars } from "./file/set-aside.ts";
+import { findSidecars } from "./file/set-aside-damaged-file.ts";
 import { Damage, isCorrupt } from "./file/store-errors.ts";
 import type { Generations } from "./generations.ts";
 

@@ -6,7 +6,7 @@ import type { WriterStatus } from "@memslot/core";
 import { isRunning, processMark } from "@memslot/core/process-mark";
 import Database from "better-sqlite3";
 import { type Meta, metaKeys } from "./file/meta.ts";
-import { fileIdentity } from "./file/set-aside.ts";
+import { fileIdentity } from "./file/set-aside-damaged-file.ts";
 import { isBusy } from "./file/store-errors.ts";
 import type { LeaseCalls, LeaseName } from "./ledger.ts";
 

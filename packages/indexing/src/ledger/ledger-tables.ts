@@ -1,5 +1,5 @@
 /** For the ledger thread of a store that keeps its tables in the ledger file. Loads SQLite. */
-export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./companion.ts";
+export type { Companion, CompanionModule, CompanionTables, KnownSpace, LedgerParts } from "./store-search-tables.ts";
 export { type OpenedStore, openDatabaseStore } from "./database-store.ts";
 export { sqlOf, type Transactions } from "./sql.ts";
 export { forgetSum, quickCheck } from "./integrity.ts";
@@ -15,9 +15,9 @@ export {
   isAsked,
   readRows,
   type ScoredId,
-} from "./files.ts";
+} from "./file-tables.ts";
 export { type Generations, type LedgerBase, perGeneration } from "./generations.ts";
-export { type Pieces, reasonOf } from "./thread/remote.ts";
-export { type IndexPart, type Look } from "./upkeep/index-parts.ts";
-export type { EmbeddedChunks } from "./vectors/spaces.ts";
+export { type Pieces, reasonOf } from "./thread/remote-calls.ts";
+export { type IndexPart, type Look } from "./upkeep/check-index-parts.ts";
+export type { EmbeddedChunks } from "./vectors/vector-spaces.ts";
 export { checkVector, lengthOf, toVector } from "./vectors/vector-cache.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import type { OpenedStore } from "./database-store.ts";
 import { numbered, embed, fileOf, openHere, sha256, spaceOf, tempPath } from "./test/ledgers.ts";
 

@@ -10,8 +10,8 @@ import type {
   QuarantinedChunk,
   RevisionStep,
   SpaceStats,
-} from "../index-records.ts";
-import type { Pieces, Remote } from "./thread/remote.ts";
+} from "../index-row-types.ts";
+import type { Pieces, Remote } from "./thread/remote-calls.ts";
 
 /** The files of one build with their chunks. Writes of the active build return their revision step. */
 export interface FileCalls {

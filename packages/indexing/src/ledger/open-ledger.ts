@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { MemoryError, type MemoryPluginContext, withDeadline } from "@memslot/core";
 import type { LeaseCalls, Ledger, LedgerBuild, LedgerCalls, LedgerOptions } from "./ledger.ts";
-import type { IndexHealth } from "../index-records.ts";
-import { remote, type Remote, type Method } from "./thread/remote.ts";
-import type { OpenOptions } from "./thread/protocol.ts";
+import type { IndexHealth } from "../index-row-types.ts";
+import { remote, type Remote, type Method } from "./thread/remote-calls.ts";
+import type { OpenOptions } from "./thread/thread-messages.ts";
 import { SharedLedger } from "./thread/shared-threads.ts";
 import { clientOf, type WorkerClient } from "./thread/worker-client.ts";
 
@@ -86,7 +86,7 @@ export async function openThread(options: ThreadOptions): Promise<OpenedThread> 
   const what = `the index ${options.path}`;
   const isOwn = oneShot && existsSync(options.path);
   const thread = isOwn
-    ? (await import("./thread/own-thread.ts")).openOwnThread()
+    ? (await import("./thread/same-thread-ledger.ts")).openOwnThread()
     : // What is in memory alone would be lost in another thread.
       new SharedLedger(() => client.health()?.isTemporary !== true);
   const client: WorkerClient = clientOf(thread, what);

@@ -1,6 +1,6 @@
 import type { MapNote, MemoryMap, MemoryPluginContext, MemorySearchManager, NearPassage } from "@memslot/core";
 import type { NoteIndex } from "../note-index.ts";
-import type { ChunkRow } from "../index-records.ts";
+import type { ChunkRow } from "../index-row-types.ts";
 import type { MappedPassages } from "../ledger/ledger.ts";
 import { type KeywordQuery, onlyIn, spaceName, type VectorSpace } from "../chunk-store.ts";
 import type { Embedder } from "../embedding/embedder.ts";

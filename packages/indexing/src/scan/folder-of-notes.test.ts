@@ -8,9 +8,9 @@ import { describe, expect, test } from "vitest";
 import { stubBuiltin } from "../../test/support/stub-builtin.ts";
 import { tempFolder as folderWith } from "@memslot/test-tools/files";
 import { holdsNotes } from "./folder-rules.ts";
-import { readMemoryFile } from "./read-file.ts";
+import { readMemoryFile } from "./read-memory-file.ts";
 import { scanMemory, type ScanResult } from "./scan.ts";
-import { createUnsearchedCounter } from "./workspace.ts";
+import { createUnsearchedCounter } from "./survey-notes.ts";
 import tables from "./test/paths.json" with { type: "json" };
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
-import { type NoteOrder, noteTasks } from "./note-tasks.ts";
+import { type NoteOrder, noteTasks } from "./note-worker-tasks.ts";
 
-/** The worker's side of `note-thread.ts`. What a task throws ends the thread. */
+/** The worker's side of `note-worker-client.ts`. What a task throws ends the thread. */
 const never = async (): Promise<void> => undefined;
 
 parentPort?.on("message", async ({ name, note }: NoteOrder) =>

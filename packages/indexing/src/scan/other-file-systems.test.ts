@@ -2,7 +2,7 @@ import fs from "node:fs";
 import promises from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { readMemoryFile } from "./read-file.ts";
+import { readMemoryFile } from "./read-memory-file.ts";
 import { scanMemory, type ScanResult } from "./scan.ts";
 import type { Workspace } from "./memory-roots.ts";
 import { never } from "../../test/support/context.ts";

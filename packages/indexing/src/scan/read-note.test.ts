@@ -13,9 +13,9 @@ import fs, {
 } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import { recordedState, stampOf, maxFileBytes } from "./file-state.ts";
-import { noteTasks } from "./note-tasks.ts";
+import { noteTasks } from "./note-worker-tasks.ts";
 import { notesHold, readChunks, recipeOf } from "./read-note.ts";
 import { type FileContent, readSettled } from "./open-file.ts";
 import type { ScannedFile } from "./scan.ts";

@@ -2,7 +2,7 @@ import { type SearchMatch } from "@memslot/core";
 import { weakConfidence } from "@memslot/core/host";
 import { fileName } from "../chunk-store.ts";
 import { type MeaningScale, mostWeight } from "../fusion/score-fusion.ts";
-import { anyOf } from "../text/languages/languages.ts";
+import { anyOf } from "../text/languages/detect-language.ts";
 import type { Days } from "../text/times/calendar.ts";
 import {
   lettersOf,

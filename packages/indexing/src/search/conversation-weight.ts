@@ -1,8 +1,8 @@
 import { isConversation, lazily } from "@memslot/core/host";
-import type { ChunkRow } from "../index-records.ts";
+import type { ChunkRow } from "../index-row-types.ts";
 import { isSameSession, sessionOf } from "../sources/session-folders.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
-import { anyOf, isFunctionWord } from "../text/languages/languages.ts";
+import { anyOf, isFunctionWord } from "../text/languages/detect-language.ts";
 
 /** The score of a conversation beside that of a note: where both hold the answer, the note comes first. */
 export const conversationShare = 0.8;

@@ -1,5 +1,5 @@
 import type { NoteIndex } from "../note-index.ts";
-import type { ChunkRow } from "../index-records.ts";
+import type { ChunkRow } from "../index-row-types.ts";
 import { isAsked, onlyIn } from "../chunk-store.ts";
 import { createLinkResolver, linksIn, type WrittenLink } from "../scan/note-links.ts";
 import { headingOf } from "../text/note-head.ts";

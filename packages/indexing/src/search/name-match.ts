@@ -1,11 +1,11 @@
 import { lazily } from "@memslot/core/host";
 import zh from "../text/languages/zh.json" with { type: "json" };
-import { languageOfQuestion } from "../text/languages/languages.ts";
+import { languageOfQuestion } from "../text/languages/detect-language.ts";
 import { headingOf } from "../text/note-head.ts";
 import { initialsOf, namesIn, nameOfNote, isTemplateName } from "../text/note-context.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { foldWord } from "../text/word-forms.ts";
-import { scanTerms, termOfWord } from "../text/words.ts";
+import { scanTerms, termOfWord } from "../text/index-terms.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
 
 const furtherChunkShare = 0.85;

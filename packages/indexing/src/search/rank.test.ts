@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-row-types.ts";
 import type { FusionWeights } from "../fusion/score-fusion.ts";
 import { rank, type Ranking, candidateOf } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";

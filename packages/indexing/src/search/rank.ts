@@ -9,7 +9,7 @@ import {
   type TextMatches,
   type WeightedTerm,
 } from "../text/bm25.ts";
-import type { ChunkRow, IndexVectorAnswer } from "../index-records.ts";
+import type { ChunkRow, IndexVectorAnswer } from "../index-row-types.ts";
 import { fileName } from "../chunk-store.ts";
 import { createFusion, type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/score-fusion.ts";
 import { fitOf, type NamedQuery, namedQuery, nameMatch, namesOfNote } from "./name-match.ts";
@@ -20,7 +20,7 @@ import { byPlace, byTime, linesOfTime, scoreOfTime, type TimedCandidate, weighTi
 import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts";
 import type { WordsFound } from "./words/search-words.ts";
 import { remembered } from "../text/word-cache.ts";
-import { scanTerms } from "../text/words.ts";
+import { scanTerms } from "../text/index-terms.ts";
 import { type ScoreParts, type SearchReport } from "@memslot/core";
 import { isConversation } from "@memslot/core/host";
 import { headingOf } from "../text/note-head.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EmbeddingError, type Reranker } from "@memslot/core";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { search, storeWith } from "./test/search-lab.ts";
-import { estimateTokens } from "../text/token-weight.ts";
+import { estimateTokens } from "../text/split-by-tokens.ts";
 import { dealtScores, RerankStage } from "./rerank-stage.ts";
 import data from "./test/rerank-stage.json" with { type: "json" };
 

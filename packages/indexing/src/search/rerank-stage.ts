@@ -18,7 +18,7 @@ import { namedQuery, nameMatch } from "./name-match.ts";
 import { choosePassages, passesScore } from "./passages/choose-passages.ts";
 import type { Candidate, Ranking } from "./rank.ts";
 import { namesIn, nameOfNote } from "../text/note-context.ts";
-import { estimateTokens } from "../text/token-weight.ts";
+import { estimateTokens } from "../text/split-by-tokens.ts";
 
 const passageTokens = 400;
 const minTokens = 100;

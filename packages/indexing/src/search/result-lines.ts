@@ -1,7 +1,7 @@
 import { isAbort, type Memory, type MemorySearchResult, type SearchReport } from "@memslot/core";
 import { isConversation } from "@memslot/core/host";
 import { readQuery } from "../text/query-terms.ts";
-import { scanTerms } from "../text/words.ts";
+import { scanTerms } from "../text/index-terms.ts";
 
 export interface NumberedLine {
   kind: "line";

@@ -1,4 +1,4 @@
-import { isFunctionWord } from "../text/languages/languages.ts";
+import { isFunctionWord } from "../text/languages/detect-language.ts";
 import type {
   ManagerSearchOptions,
   MemorySearchResult,
@@ -8,7 +8,7 @@ import type {
   SearchReport,
 } from "@memslot/core";
 import type { NoteIndex } from "../note-index.ts";
-import type { IndexStats } from "../index-records.ts";
+import type { IndexStats } from "../index-row-types.ts";
 import { type FileKey, fileName } from "../chunk-store.ts";
 import type { SearchedSource } from "../indexed-source.ts";
 import type { Embedder } from "../embedding/embedder.ts";

@@ -1,7 +1,7 @@
 import { EmbeddingError, type SearchReport } from "@memslot/core";
 import { describe, expect, test, vi } from "vitest";
 import type { KeywordQuery, VectorQuery } from "../chunk-store.ts";
-import { noteTasks } from "../scan/note-tasks.ts";
+import { noteTasks } from "../scan/note-worker-tasks.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { SourceScope } from "./session-scope.ts";
 import { type FakeEmbeddings, fakeEmbeddings } from "../../test/support/fake-embeddings.ts";

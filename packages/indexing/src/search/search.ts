@@ -1,6 +1,6 @@
 import { messageOf } from "@memslot/core";
 import { byRarity, isLarge } from "../text/bm25.ts";
-import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../index-row-types.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
 import type { AskedQuery } from "./query/query-filters.ts";
 import type { Embedder } from "../embedding/embedder.ts";

@@ -3,7 +3,7 @@ import { type FoundChunk, matchTexts, withTerms } from "./text-search.ts";
 import { contextFor, never, searchOptions, settingsWith, syncParams } from "../../test/support/context.ts";
 import { chunksOf } from "./test/search-lab.ts";
 import { outcomeOf } from "./search-outcome.ts";
-import { noteTasks } from "../scan/note-tasks.ts";
+import { noteTasks } from "../scan/note-worker-tasks.ts";
 import { manageIndex } from "../manager.ts";
 import { createFakeStore } from "../../test/support/fake-store.ts";
 import { fakeEmbeddings } from "../../test/support/fake-embeddings.ts";

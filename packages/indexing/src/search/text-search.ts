@@ -1,9 +1,9 @@
-import type { ChunkRow, IndexKeywordAnswer } from "../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../index-row-types.ts";
 import { type Chunk, type FileKey, fileName, type QueryTerm } from "../chunk-store.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { linesOfChunks } from "../text/file-text.ts";
 import { chunkTerms, loadStemmers } from "../text/languages/chunk-terms.ts";
-import { languageOfFile, type LanguageCode } from "../text/languages/languages.ts";
+import { languageOfFile, type LanguageCode } from "../text/languages/detect-language.ts";
 import { searchedText } from "../text/note-context.ts";
 import { remembered } from "../text/word-cache.ts";
 import { flatMapInSlices } from "../time-slices.ts";

@@ -1,4 +1,4 @@
-import type { ChunkRow } from "../index-records.ts";
+import type { ChunkRow } from "../index-row-types.ts";
 import { headingOf } from "../text/note-head.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
 import { namesIn } from "../text/note-context.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { randomFrom, randomSentence, randomText } from "@memslot/test-tools/random";
 import { queryTerms } from "../text/query-terms.ts";
-import { indexTerms } from "../text/words.ts";
+import { indexTerms } from "../text/index-terms.ts";
 import { redactLines, redactSecrets } from "./redact-secrets.ts";
-import { looseShapes, secretShapes } from "./rule-lines.ts";
+import { looseShapes, secretShapes } from "./secret-shapes.ts";
 import { expectSoundRedaction, expectLinearTime } from "./test/redaction-checks.ts";
 import { fill, generated, privateKeyBlock, secretExamples, secretTable } from "../../test/support/secret-examples.ts";
 

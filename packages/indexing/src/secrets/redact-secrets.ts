@@ -1,8 +1,8 @@
-import { lineSigns, signsOf } from "./line-flags.ts";
+import { lineSigns, signsOf } from "./line-prefilter.ts";
 import { countSlices, type FoundSecret, Page, type Slices } from "./redacted-lines.ts";
-import { cutLists, cutPrivateKeys } from "./rule-blocks.ts";
-import { cutLogins, findLoose, findShapes, looseShapes } from "./rule-lines.ts";
-import { cutNextLines, findNamed } from "./rule-names.ts";
+import { cutLists, cutPrivateKeys } from "./multi-line-secrets.ts";
+import { cutLogins, findLoose, findShapes, looseShapes } from "./secret-shapes.ts";
+import { cutNextLines, findNamed } from "./named-secrets.ts";
 
 export { redactionVersion } from "./version.ts";
 

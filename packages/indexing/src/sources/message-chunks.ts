@@ -2,7 +2,7 @@ import { lazily } from "@memslot/core/host";
 import { redactLines } from "../secrets/redact-secrets.ts";
 import { withoutData, withoutPictures } from "../text/encoded-data.ts";
 import { splitLines } from "../text/file-text.ts";
-import { estimateTokens, splitLongLine } from "../text/token-weight.ts";
+import { estimateTokens, splitLongLine } from "../text/split-by-tokens.ts";
 import type { SaidRecord } from "./transcript-lines.ts";
 import { createHash } from "node:crypto";
 import type { Chunk } from "../chunk-store.ts";

@@ -4,8 +4,8 @@ import type { Chunk } from "../chunk-store.ts";
 import { createSessionSource } from "./sessions.ts";
 import { recordedState } from "../scan/file-state.ts";
 import { maxLineBytes, maxTextLength } from "./transcript-lines.ts";
-import { estimateTokens } from "../text/token-weight.ts";
-import { indexTerms } from "../text/words.ts";
+import { estimateTokens } from "../text/split-by-tokens.ts";
+import { indexTerms } from "../text/index-terms.ts";
 import { never, settingsWith } from "../../test/support/context.ts";
 import { tempFolder } from "@memslot/test-tools/files";
 import {

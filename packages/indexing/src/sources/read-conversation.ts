@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import type { MemorySearchSettings, MemorySource } from "@memslot/core";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import { isLasting, mtimeMsOf, type RecordedState, recordedState, stampOf } from "../scan/file-state.ts";
 import { untilRead, withFile } from "../scan/open-file.ts";
 import type { ScannedFile } from "../scan/scan.ts";

@@ -4,7 +4,7 @@ import { createZstdDecompress } from "node:zlib";
 import path from "node:path";
 import { openForReading, withFile } from "../scan/open-file.ts";
 import { isUtf8 } from "node:buffer";
-import { surrogateSafe } from "../text/token-weight.ts";
+import { surrogateSafe } from "../text/split-by-tokens.ts";
 import { stripInjected } from "./strip-injected.ts";
 
 /** Longer lines are skipped: they contain tool results, not messages. */

@@ -1,9 +1,9 @@
 import type { NoteIndex } from "../note-index.ts";
-import type { IndexHealth, FoundRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-records.ts";
+import type { IndexHealth, FoundRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-row-types.ts";
 import type { IndexLeases, Ledger } from "../ledger/ledger.ts";
 import type { ChunkStore, StoreStats, ScoredChunk } from "../chunk-store.ts";
-import { Agreement, otherFiles, type StoreParts } from "./agreement.ts";
-import { createStoredBuilds, createStoredFiles, indexRevision } from "./stored-files.ts";
+import { Agreement, otherFiles, type StoreParts } from "./store-consistency.ts";
+import { createStoredBuilds, createStoredFiles, indexRevision } from "./store-and-ledger-writes.ts";
 import { type CallOptions, type CompactReport, type IndexFinding, messageOf } from "@memslot/core";
 
 export interface StoredIndexOptions {

@@ -1,12 +1,12 @@
 import type { IndexCheck, IndexFinding } from "@memslot/core";
 import type { NoteIndex } from "../note-index.ts";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import { StoredListing } from "./stored-files.ts";
 import { isAsStored, readFailure } from "./sync.ts";
 import type { Embedder } from "../embedding/embedder.ts";
 import { areSame } from "../fusion/vector-weight.ts";
 import type { IndexedSource } from "../indexed-source.ts";
-import { indexTerms } from "../text/words.ts";
+import { indexTerms } from "../text/index-terms.ts";
 
 const sampled = 20;
 const wordsAsked = 24;

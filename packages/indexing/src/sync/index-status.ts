@@ -9,9 +9,9 @@ import type {
   MemorySource,
   MemorySurvey,
 } from "@memslot/core";
-import type { GenerationFacts, IndexHealth } from "../index-records.ts";
+import type { GenerationFacts, IndexHealth } from "../index-row-types.ts";
 import type { Embedder } from "../embedding/embedder.ts";
-import type { IndexFacts } from "./index-record.ts";
+import type { IndexFacts } from "./sync-state.ts";
 import { type Excluded, excludedIn } from "../search/session-scope.ts";
 import { readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";

@@ -19,8 +19,8 @@ import {
   IndexRecord,
   isSharedByHosts,
   withWriteRight,
-} from "./index-record.ts";
-import { type IndexParts, LongWork, type SyncParams } from "./long-work.ts";
+} from "./sync-state.ts";
+import { type IndexParts, LongWork, type SyncParams } from "./rebuild-and-embed.ts";
 import { createNoteDays, StoredListing } from "./stored-files.ts";
 import { type SyncOutcome, syncFiles } from "./sync.ts";
 

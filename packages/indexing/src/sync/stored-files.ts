@@ -4,7 +4,7 @@ import { filesBySource, type SearchedSource, type StoredFiles } from "../indexed
 import { timeOfPath } from "../text/times/note-days.ts";
 import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
-import type { FileRecord, RevisionStep, IndexedFile } from "../index-records.ts";
+import type { FileRecord, RevisionStep, IndexedFile } from "../index-row-types.ts";
 
 export type TableWrites = Omit<FileTable, "listFiles">;
 

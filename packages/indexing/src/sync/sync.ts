@@ -7,7 +7,7 @@ import {
 } from "@memslot/core";
 import { type BatchSize, BatchWriter, StoredListing, type TableWrites } from "./stored-files.ts";
 import type { NoteIndex } from "../note-index.ts";
-import type { FileRecord } from "../index-records.ts";
+import type { FileRecord } from "../index-row-types.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { FileKey } from "../chunk-store.ts";
 import { recordedState } from "../scan/file-state.ts";
@@ -15,7 +15,7 @@ import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
 import type { IndexedSource, SourceOutcome, StoredFiles } from "../indexed-source.ts";
 import { codeOf } from "@memslot/core/files";
-import { isUsualGap } from "../scan/workspace.ts";
+import { isUsualGap } from "../scan/survey-notes.ts";
 
 const readsAtOnce = 8;
 export const nothingDone: Omit<SyncReport, "failed"> = { added: 0, changed: 0, removed: 0, unchanged: 0 };

@@ -1,7 +1,7 @@
 import type { TermScanner } from "./languages/chunk-terms.ts";
 import { isEnding } from "./word-forms.ts";
 import type { SearchTerm } from "./query-terms.ts";
-import { scanTerms } from "./words.ts";
+import { scanTerms } from "./index-terms.ts";
 
 export interface CountedText {
   counts: ReadonlyMap<number, number>;

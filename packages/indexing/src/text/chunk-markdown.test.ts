@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { chunkMarkdown, type TextChunk } from "./chunk-markdown.ts";
 import { furtherData, withoutData } from "./encoded-data.ts";
 import { readNoteHead } from "./note-head.ts";
-import { estimateTokens, splitLongLine } from "./token-weight.ts";
+import { estimateTokens, splitLongLine } from "./split-by-tokens.ts";
 import { expectSoundChunks, expectSoundPieces } from "./test/any-text.ts";
 import { fill } from "../../test/support/secret-examples.ts";
 import tables from "./test/chunks.json" with { type: "json" };

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { furtherData } from "./encoded-data.ts";
 import { embeddedContext, type FileContext, foldedTitle } from "./note-context.ts";
 import { headingOf } from "./note-head.ts";
-import { estimateTokens, splitLongLine, surrogateSafe } from "./token-weight.ts";
+import { estimateTokens, splitLongLine, surrogateSafe } from "./split-by-tokens.ts";
 
 /** Part of every recipe. Increment it when chunks change. */
 export const chunkerVersion = 4;

@@ -7,10 +7,10 @@ import {
   isFunctionWord,
   type LanguageCode,
   stopWords,
-} from "./languages/languages.ts";
+} from "./languages/detect-language.ts";
 import { endingTerm, isEnding } from "./word-forms.ts";
 import type { Value } from "./number-values.ts";
-import { mayHoldParticles, scanTerms, type TermKind, type TermSink } from "./words.ts";
+import { mayHoldParticles, scanTerms, type TermKind, type TermSink } from "./index-terms.ts";
 
 /** A term of a query. `identifier` marks one that is meant as written: it holds a digit or punctuation. */
 export interface SearchTerm {

@@ -1,5 +1,5 @@
 import data from "../data/hostile-strings.json" with { type: "json" };
-import { randomFrom } from "./random.ts";
+import { randomFrom } from "./seeded-random.ts";
 
 // Lone surrogates are not in the data file: some readers of JSON refuse them.
 const texts: readonly string[] = [...data.texts, "\ud800", "\udc00", "a\ud83d"];

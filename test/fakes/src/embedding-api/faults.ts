@@ -1,4 +1,4 @@
-import { type Answer, type Call, geminiError, isGeminiCall, openAiError } from "./api.ts";
+import { type Answer, type Call, geminiError, isGeminiCall, openAiError } from "./shared-api.ts";
 import table from "./quirks.json" with { type: "json" };
 
 export interface ApiFault {

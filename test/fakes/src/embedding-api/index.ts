@@ -11,10 +11,10 @@ import {
   JobQueue,
   type JobBehaviour,
   VectorSource,
-} from "./api.ts";
+} from "./shared-api.ts";
 import { type ApiFault, FaultQueue, type FaultBehaviour, faultyAnswer, vectorFaultOf } from "./faults.ts";
-import { createGemini } from "./gemini.ts";
-import { createOpenAi } from "./openai.ts";
+import { createGemini } from "./gemini-routes.ts";
+import { createOpenAi } from "./openai-routes.ts";
 
 export { type ApiFault, type Quirk, quirks } from "./faults.ts";
 

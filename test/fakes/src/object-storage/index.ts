@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { buffer as readBody } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
-import { answerer, type ObjectCall } from "./answers.ts";
+import { answerer, type ObjectCall } from "./s3-answers.ts";
 
 export interface ObjectStorageOptions {
   /** `ignored`: a write ignores `If-None-Match` and `If-Match`. `unsupported`: it is answered with 501. Default: `kept`. */

@@ -3,7 +3,7 @@ import path from "node:path";
 import { type MemslotConfig, MemoryError, visibleName } from "@memslot/core";
 import { installedPluginsDir, editConfigFile } from "@memslot/core/host";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
-import { configTarget, editsFor, withChoice } from "../../embeddings/config-target.ts";
+import { configTarget, editsFor, withChoice } from "../../embeddings/provider-config-edits.ts";
 import { localState } from "../../embeddings/local-setup.ts";
 import { byteSize } from "../../format/units.ts";
 import { readConfig } from "../../open/read-config.ts";

@@ -17,10 +17,10 @@ import {
   compareWithWords,
   describeComparison,
 } from "../../embeddings/compare-search.ts";
-import { editsFor } from "../../embeddings/config-target.ts";
+import { editsFor } from "../../embeddings/provider-config-edits.ts";
 import { type LocalState, fetchModel, installLocal, localState } from "../../embeddings/local-setup.ts";
 import { chooseModel } from "../../embeddings/models.ts";
-import { type Plan, describePlan, makePlan, shownAddress } from "../../embeddings/plan.ts";
+import { type Plan, describePlan, makePlan, shownAddress } from "../../embeddings/local-model-plan.ts";
 import { byteSize } from "../../format/units.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { counted, reportExcluded } from "../../open/scan-summary.ts";

@@ -4,7 +4,7 @@ import { localState } from "../../embeddings/local-setup.ts";
 import { modelAt } from "../../embeddings/models.ts";
 import { byteSize } from "../../format/units.ts";
 import { describeCircuit, describePending } from "../../format/describe-status.ts";
-import { disabledReason } from "../../open/agents.ts";
+import { disabledReason } from "../../open/choose-agents.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";

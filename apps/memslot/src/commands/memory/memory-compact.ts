@@ -1,5 +1,5 @@
 import { type AgentConfig, type CompactReport, type MemslotConfig, isAbort } from "@memslot/core";
-import { chooseAgents, disabledReason } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/choose-agents.ts";
 import { byteSize } from "../../format/units.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, worseExitCode, exitCodeOf, failureJson, reportFailure } from "../../terminal/exit-code.ts";

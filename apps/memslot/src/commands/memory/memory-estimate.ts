@@ -1,5 +1,5 @@
 import type { AgentConfig, MemslotConfig, SyncEstimate } from "@memslot/core";
-import { chooseAgents, disabledReason } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";

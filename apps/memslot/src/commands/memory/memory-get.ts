@@ -11,11 +11,11 @@ import {
 import { nameFromVisible } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
 import { parseCitation } from "@memslot/agent-kit";
-import { chooseAgent, disabledReason, printDisabled } from "../../open/agents.ts";
+import { chooseAgent, disabledReason, printDisabled } from "../../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, UsageError } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";
-import { resolvePath } from "../../open/find-folder.ts";
+import { resolvePath } from "../../open/find-notes-folder.ts";
 import { withMemory } from "../../open/with-memory.ts";
 import { shellWord } from "../../terminal/shell-word.ts";
 

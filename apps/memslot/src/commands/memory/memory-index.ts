@@ -7,11 +7,11 @@ import {
   isAbort,
 } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
-import { chooseAgents, disabledReason } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, worseExitCode, UsageError, exitCodeOf, reportFailure } from "../../terminal/exit-code.ts";
 import { describeCounts } from "../../format/describe-status.ts";
-import { describeLayout, describeLeftOut, describeUnsearched } from "../../format/describe-notes.ts";
+import { describeLayout, describeLeftOut, describeUnsearched } from "../../format/describe-excluded-notes.ts";
 import { type Output, printable } from "../../terminal/output.ts";
 import { readConfig } from "../../open/read-config.ts";
 import { counted, reportExcluded, scanSummary } from "../../open/scan-summary.ts";

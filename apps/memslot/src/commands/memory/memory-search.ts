@@ -13,7 +13,7 @@ import {
 import { whyTarget } from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
 import { matchedWords, resultLines } from "@memslot/indexing";
-import { chooseAgent, disabledReason, printDisabled } from "../../open/agents.ts";
+import { chooseAgent, disabledReason, printDisabled } from "../../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { describeWriter } from "../../format/describe-status.ts";
@@ -22,10 +22,10 @@ import { readQuery } from "../../open/read-query.ts";
 import { counted } from "../../open/scan-summary.ts";
 import { type ResultOptions, countLimit, refuseMixed, sortResults } from "../../results/print-results.ts";
 import { placeResults } from "../../format/shown-path.ts";
-import { type SearchAnswer, printAnswer, printAnswerJson } from "../../results/search-answer.ts";
+import { type SearchAnswer, printAnswer, printAnswerJson } from "../../results/print-search-answer.ts";
 import { syncWithProgress, withMemory } from "../../open/with-memory.ts";
-import { formatWhy } from "../../format/format-why.ts";
-import { describeLayout } from "../../format/describe-notes.ts";
+import { formatWhy } from "../../format/format-search-explanation.ts";
+import { describeLayout } from "../../format/describe-excluded-notes.ts";
 
 export interface MemorySearchCommandOptions extends ResultOptions, CommonOptions {
   query?: string;

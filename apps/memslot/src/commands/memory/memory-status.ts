@@ -8,7 +8,7 @@ import {
   isAbort,
   messageOf,
 } from "@memslot/core";
-import { chooseAgents, disabledReason } from "../../open/agents.ts";
+import { chooseAgents, disabledReason } from "../../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode, worseExitCode, exitCodeOf, failureJson, reportFailure } from "../../terminal/exit-code.ts";
 import { formatStatus } from "../../format/format-status.ts";

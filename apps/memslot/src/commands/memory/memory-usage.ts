@@ -1,5 +1,5 @@
 import { readUsage, type UsageEntry } from "@memslot/indexing";
-import { chooseAgent } from "../../open/agents.ts";
+import { chooseAgent } from "../../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../../command-context.ts";
 import { ExitCode } from "../../terminal/exit-code.ts";
 import { readConfig } from "../../open/read-config.ts";

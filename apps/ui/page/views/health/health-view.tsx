@@ -1,12 +1,12 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { HealthAnswer } from "../../../src/api.ts";
-import { Failed, Loading } from "../../parts/parts.tsx";
-import { notesRevision, status, syncing } from "../../state/events.ts";
-import { useAnswer } from "../../state/ask.ts";
-import { t } from "../../words/words.ts";
-import { Actions } from "./actions.tsx";
-import { IndexCard, MeaningCard, SyncCard, HistoryCard, SharedCard, UsageCard } from "./cards.tsx";
+import type { HealthAnswer } from "../../../src/api-types.ts";
+import { Failed, Loading } from "../../components/common-components.tsx";
+import { notesRevision, status, syncing } from "../../state/server-events.ts";
+import { useAnswer } from "../../state/api-client.ts";
+import { t } from "../../words/translate.ts";
+import { Actions } from "./health-actions.tsx";
+import { IndexCard, MeaningCard, SyncCard, HistoryCard, SharedCard, UsageCard } from "./health-cards.tsx";
 
 import "./health.css";
 

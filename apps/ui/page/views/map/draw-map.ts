@@ -1,5 +1,5 @@
 import type { MemoryMap } from "@memslot/core";
-import { type Frame, toPixels } from "./map-frame.ts";
+import { type Frame, toPixels } from "./map-viewport.ts";
 
 export interface Drawn {
   map: MemoryMap;

@@ -1,16 +1,16 @@
 import type { MemoryMap, NearPassage } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Empty, Failed, Loading } from "../../parts/parts.tsx";
-import { pathWith, useAnswer } from "../../state/ask.ts";
-import { notesRevision } from "../../state/events.ts";
-import { goWith, query } from "../../state/place.ts";
-import { t } from "../../words/words.ts";
+import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { notesRevision } from "../../state/server-events.ts";
+import { goWith, query } from "../../state/page-address.ts";
+import { t } from "../../words/translate.ts";
 import { type ColourBy, kindsOf } from "./draw-map.ts";
-import { type Frame, nearestPoints, wholeFrame } from "./map-frame.ts";
-import { MapPicture } from "./map-picture.tsx";
-import { NearPane, passageHref } from "./near-pane.tsx";
-import { useFinerMap } from "./use-finer-map.ts";
+import { type Frame, nearestPoints, wholeFrame } from "./map-viewport.ts";
+import { MapPicture } from "./map-canvas.tsx";
+import { NearPane, passageHref } from "./similar-passages.tsx";
+import { useFinerMap } from "./use-umap-layout.ts";
 
 import "./map.css";
 

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { MemoryFileFacts } from "@memslot/core";
-import { Loading } from "../../parts/parts.tsx";
-import { query } from "../../state/place.ts";
-import { t } from "../../words/words.ts";
-import { linesOf, noteHref } from "./note-places.ts";
+import { Loading } from "../../components/common-components.tsx";
+import { query } from "../../state/page-address.ts";
+import { t } from "../../words/translate.ts";
+import { linesOf, noteHref } from "./note-addresses.ts";
 import type { RenderedBlock } from "./render-markdown.ts";
 
 type Render = typeof import("./render-markdown.ts").renderMarkdown;

@@ -2,9 +2,9 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { NoteContent } from "@memslot/agent-kit";
-import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api.ts";
-import { AskError, ask, told } from "../../state/ask.ts";
-import { t } from "../../words/words.ts";
+import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api-types.ts";
+import { AskError, ask, told } from "../../state/api-client.ts";
+import { t } from "../../words/translate.ts";
 import { type Choice, diffLines, joined, likelyChoices } from "./diff-lines.ts";
 
 const choices: readonly Choice[] = ["mine", "theirs", "both"];

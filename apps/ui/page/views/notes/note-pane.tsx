@@ -1,14 +1,14 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NoteAnswer } from "../../../src/api.ts";
-import { Empty, Failed, Loading } from "../../parts/parts.tsx";
-import { pathWith, useAnswer, facts } from "../../state/ask.ts";
-import { notesRevision } from "../../state/events.ts";
-import { goWith, query } from "../../state/place.ts";
-import { bytes, t, when } from "../../words/words.ts";
+import type { NoteAnswer } from "../../../src/api-types.ts";
+import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { pathWith, useAnswer, facts } from "../../state/api-client.ts";
+import { notesRevision } from "../../state/server-events.ts";
+import { goWith, query } from "../../state/page-address.ts";
+import { bytes, t, when } from "../../words/translate.ts";
 import { drafts, keepDraft, NoteEditor } from "./note-editor.tsx";
 import { NoteBody } from "./note-body.tsx";
-import { noteHref } from "./note-places.ts";
+import { noteHref } from "./note-addresses.ts";
 
 export function NotePane({ path }: { path: string }): VNode {
   const [saves, setSaves] = useState(0);

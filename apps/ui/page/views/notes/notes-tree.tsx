@@ -2,10 +2,10 @@ import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { MemoryFile } from "@memslot/core";
-import { go } from "../../state/place.ts";
-import { t } from "../../words/words.ts";
+import { go } from "../../state/page-address.ts";
+import { t } from "../../words/translate.ts";
 import { drafts } from "./note-editor.tsx";
-import { noteHref } from "./note-places.ts";
+import { noteHref } from "./note-addresses.ts";
 import { foldersOf, type TreeRow, treeRows } from "./tree-rows.ts";
 
 /** The height of a row in the styles. */

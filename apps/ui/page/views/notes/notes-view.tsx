@@ -1,13 +1,13 @@
 import type { VNode } from "preact";
-import type { NotesAnswer } from "../../../src/api.ts";
-import { Empty, Failed, Loading } from "../../parts/parts.tsx";
-import { notesRevision } from "../../state/events.ts";
-import { go, goWith, pathname, query } from "../../state/place.ts";
-import { facts, useAnswer } from "../../state/ask.ts";
-import { t } from "../../words/words.ts";
-import { LeftOut } from "./left-out.tsx";
+import type { NotesAnswer } from "../../../src/api-types.ts";
+import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { notesRevision } from "../../state/server-events.ts";
+import { go, goWith, pathname, query } from "../../state/page-address.ts";
+import { facts, useAnswer } from "../../state/api-client.ts";
+import { t } from "../../words/translate.ts";
+import { LeftOut } from "./excluded-files.tsx";
 import { NotePane } from "./note-pane.tsx";
-import { citationIn, noteAt, noteHref } from "./note-places.ts";
+import { citationIn, noteAt, noteHref } from "./note-addresses.ts";
 import { NotesTree } from "./notes-tree.tsx";
 
 import "./notes.css";

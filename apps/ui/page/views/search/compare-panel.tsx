@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { CompareAnswer, SideSettings, FoundResult, SearchAnswer } from "../../../src/api.ts";
-import { AskError, ask, told } from "../../state/ask.ts";
-import { Failed } from "../../parts/parts.tsx";
-import { t } from "../../words/words.ts";
+import type { CompareAnswer, SideSettings, FoundResult, SearchAnswer } from "../../../src/api-types.ts";
+import { AskError, ask, told } from "../../state/api-client.ts";
+import { Failed } from "../../components/common-components.tsx";
+import { t } from "../../words/translate.ts";
 import { firstMatch } from "./result-card.tsx";
 
 type Field = Exclude<keyof SideSettings, "backend">;

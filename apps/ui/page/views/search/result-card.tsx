@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
-import type { FoundResult, ShownLine } from "../../../src/api.ts";
-import { noteHref } from "../notes/note-places.ts";
-import { PartsBar } from "./parts-bar.tsx";
+import type { FoundResult, ShownLine } from "../../../src/api-types.ts";
+import { noteHref } from "../notes/note-addresses.ts";
+import { PartsBar } from "./score-bar.tsx";
 
 /** The first line with a word of the query. */
 export function firstMatch({ lines, startLine }: Pick<FoundResult, "lines" | "startLine">): number {

@@ -1,17 +1,17 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
-import type { NotesAnswer, SearchAnswer, AgentAnswer } from "../../../src/api.ts";
-import { Empty, Failed, Loading, CopyButton } from "../../parts/parts.tsx";
-import { pathWith, useAnswer, facts } from "../../state/ask.ts";
-import { notesRevision, status } from "../../state/events.ts";
-import { go, goWith, query } from "../../state/place.ts";
-import { t } from "../../words/words.ts";
-import { noteHref } from "../notes/note-places.ts";
+import type { NotesAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
+import { Empty, Failed, Loading, CopyButton } from "../../components/common-components.tsx";
+import { pathWith, useAnswer, facts } from "../../state/api-client.ts";
+import { notesRevision, status } from "../../state/server-events.ts";
+import { go, goWith, query } from "../../state/page-address.ts";
+import { t } from "../../words/translate.ts";
+import { noteHref } from "../notes/note-addresses.ts";
 import { ComparePanel } from "./compare-panel.tsx";
 import { firstMatch, ResultCard } from "./result-card.tsx";
-import { WhyPanel } from "./why-panel.tsx";
-import { type FilterName, filterIn, filterNames, withFilter } from "./query-text.ts";
+import { WhyPanel } from "./explanation-panel.tsx";
+import { type FilterName, filterIn, filterNames, withFilter } from "./search-box-filters.ts";
 
 import "./search.css";
 

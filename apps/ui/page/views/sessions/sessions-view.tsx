@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
-import type { SessionsAnswer } from "../../../src/api.ts";
-import { Empty, Failed, Loading } from "../../parts/parts.tsx";
-import { status } from "../../state/events.ts";
-import { query } from "../../state/place.ts";
-import { useAnswer } from "../../state/ask.ts";
-import { t, when, bytes } from "../../words/words.ts";
+import type { SessionsAnswer } from "../../../src/api-types.ts";
+import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { status } from "../../state/server-events.ts";
+import { query } from "../../state/page-address.ts";
+import { useAnswer } from "../../state/api-client.ts";
+import { t, when, bytes } from "../../words/translate.ts";
 import { TranscriptPane, transcriptHref, Cited } from "./transcript-pane.tsx";
 
 import "./sessions.css";

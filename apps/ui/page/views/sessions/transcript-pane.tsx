@@ -1,11 +1,11 @@
 import type { VNode } from "preact";
 import type { TranscriptShown } from "@memslot/agent-kit";
-import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api.ts";
-import { Failed, Loading } from "../../parts/parts.tsx";
-import { pathWith, useAnswer } from "../../state/ask.ts";
-import { goWith, query } from "../../state/place.ts";
-import { bytes, t, when } from "../../words/words.ts";
-import { citationIn, noteHref } from "../notes/note-places.ts";
+import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api-types.ts";
+import { Failed, Loading } from "../../components/common-components.tsx";
+import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { goWith, query } from "../../state/page-address.ts";
+import { bytes, t, when } from "../../words/translate.ts";
+import { citationIn, noteHref } from "../notes/note-addresses.ts";
 
 /** One conversation in pages, with its totals. */
 export function TranscriptPane({ path }: { path: string }): VNode {

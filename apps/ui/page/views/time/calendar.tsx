@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { TimeDay } from "../../../src/api.ts";
-import { goWith } from "../../state/place.ts";
-import { localeName, t } from "../../words/words.ts";
-import { dayOf, firstDayIn, moved, partsOf, weeksOf } from "./days.ts";
+import type { TimeDay } from "../../../src/api-types.ts";
+import { goWith } from "../../state/page-address.ts";
+import { localeName, t } from "../../words/translate.ts";
+import { dayOf, firstDayIn, moved, partsOf, weeksOf } from "./calendar-math.ts";
 
 const shades = 4;
 const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 };

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
-import type { DayAnswer } from "../../../src/api.ts";
-import { Failed, Loading } from "../../parts/parts.tsx";
-import { pathWith, useAnswer } from "../../state/ask.ts";
-import { notesRevision } from "../../state/events.ts";
-import { bytes, t, when } from "../../words/words.ts";
-import { noteHref } from "../notes/note-places.ts";
+import type { DayAnswer } from "../../../src/api-types.ts";
+import { Failed, Loading } from "../../components/common-components.tsx";
+import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { notesRevision } from "../../state/server-events.ts";
+import { bytes, t, when } from "../../words/translate.ts";
+import { noteHref } from "../notes/note-addresses.ts";
 import { transcriptHref } from "../sessions/transcript-pane.tsx";
 
 /** The content of one day. */

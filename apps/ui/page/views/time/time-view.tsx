@@ -1,14 +1,14 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TimeAnswer } from "../../../src/api.ts";
-import { Empty, Failed, Loading } from "../../parts/parts.tsx";
-import { pathWith, useAnswer, facts } from "../../state/ask.ts";
-import { notesRevision } from "../../state/events.ts";
-import { goWith, query } from "../../state/place.ts";
-import { localeName, t } from "../../words/words.ts";
+import type { TimeAnswer } from "../../../src/api-types.ts";
+import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { pathWith, useAnswer, facts } from "../../state/api-client.ts";
+import { notesRevision } from "../../state/server-events.ts";
+import { goWith, query } from "../../state/page-address.ts";
+import { localeName, t } from "../../words/translate.ts";
 import { Calendar } from "./calendar.tsx";
 import { DayPane } from "./day-pane.tsx";
-import { dayOf, moved, partsOf } from "./days.ts";
+import { dayOf, moved, partsOf } from "./calendar-math.ts";
 
 import "./time.css";
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { randomFrom, vectorsOf } from "../../../test/support/vectors.ts";
 import { enginesAgree, filledWith, kernelAgrees, nearestOf, questionsEach } from "../../test/agreement.ts";
 import { numbered, anyVector, fileOf, openHere, spaceOf, tempPath } from "../../test/stores.ts";
-import { blockBytes, blockRows, checksumOf, encodeVector, packRows } from "../codes/code-vector.ts";
+import { blockBytes, blockRows, checksumOf, encodeVector, packRows } from "../quantized/quantize-vector.ts";
 import { loadSqliteVec } from "./sqlite-vec.ts";
 
 test.each([1, 17, 384])(

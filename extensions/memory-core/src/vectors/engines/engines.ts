@@ -1,7 +1,7 @@
 import type { IndexHealth } from "@memslot/indexing";
 import { reasonOf } from "@memslot/indexing/ledger-tables";
 import type Database from "better-sqlite3";
-import { type CodeScan, createCodeScan } from "../codes/code-scan.ts";
+import { type CodeScan, createCodeScan } from "../quantized/code-scan.ts";
 import { type CompareInSqlite, loadSqliteVec, openCompareInSqlite } from "./sqlite-vec.ts";
 
 type EngineName = "wasm" | "sqlite-vec" | "exact";

@@ -1,7 +1,7 @@
 import { ProviderError, type EmbeddingProvider } from "@memslot/core";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
-import { isNetworkFault, isTimeLimit } from "../requests/circuit.ts";
+import { isNetworkFault, isTimeLimit } from "../requests/circuit-breaker.ts";
 import { type PackedText, type RequestLimits, requestLimits, shortenText, tokensOf } from "../requests/pack.ts";
 import { type EmbedOptions, ping, plainText, type Requests } from "../requests/requests.ts";
 import { BadVectors } from "../requests/unit-vector.ts";

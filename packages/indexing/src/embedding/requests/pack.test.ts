@@ -9,7 +9,7 @@ import {
   shortenText,
   type TextWeight,
 } from "./pack.ts";
-import { estimateTokens } from "../../text/token-weight.ts";
+import { estimateTokens } from "../../text/split-by-tokens.ts";
 import { unitVector } from "./unit-vector.ts";
 import tables from "./test/vectors.json" with { type: "json" };
 

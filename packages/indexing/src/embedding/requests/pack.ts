@@ -1,6 +1,6 @@
 import type { EmbeddingProvider } from "@memslot/core";
 import { embeddedContext } from "../../text/note-context.ts";
-import { estimateTokens, indexAtTokens } from "../../text/token-weight.ts";
+import { estimateTokens, indexAtTokens } from "../../text/split-by-tokens.ts";
 
 const defaultItems = 64;
 const defaultTokens = 8000;

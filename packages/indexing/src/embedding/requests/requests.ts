@@ -1,7 +1,7 @@
 import { ProviderError, type EmbeddingProvider, MemoryError, withDeadline } from "@memslot/core";
 import { traceCall } from "@memslot/core/host";
-import { estimateTokens } from "../../text/token-weight.ts";
-import type { Call, Circuit, Pass } from "./circuit.ts";
+import { estimateTokens } from "../../text/split-by-tokens.ts";
+import type { Call, Circuit, Pass } from "./circuit-breaker.ts";
 import { QueryVectors } from "./query-vectors.ts";
 import { unitVector, unitVectors } from "./unit-vector.ts";
 import type { Usage } from "./usage.ts";

@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import path from "node:path";
 import { messageOf } from "@memslot/core";
 import Database from "better-sqlite3";
-import { fileIdentity, setAside } from "../../ledger/file/set-aside.ts";
+import { fileIdentity, setAside } from "../../ledger/file/set-aside-damaged-file.ts";
 import { isBusy, isCorrupt } from "../../ledger/file/store-errors.ts";
 import { type Sql, sqlOf, useWal } from "../../ledger/sql.ts";
 import { localDay } from "../../text/times/calendar.ts";

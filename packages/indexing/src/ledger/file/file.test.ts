@@ -25,7 +25,7 @@ import { isSpoilt } from "../integrity.ts";
 import { once } from "node:events";
 import { readdir, rename, writeFile } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
-import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
+import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside-damaged-file.ts";
 
 type Make = (path: string) => unknown;
 

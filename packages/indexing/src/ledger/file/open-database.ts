@@ -1,11 +1,11 @@
 import { existsSync, rmSync, readdirSync, accessSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
-import type { CompanionTables } from "../companion.ts";
+import type { CompanionTables } from "../store-search-tables.ts";
 import { forgetSum, isSpoilt, salvageVectors } from "../integrity.ts";
-import { openFile, type OpenFile, openInMemory } from "./open-file.ts";
-import type { OpenOptions } from "../thread/protocol.ts";
-import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside.ts";
+import { openFile, type OpenFile, openInMemory } from "./open-sqlite-file.ts";
+import type { OpenOptions } from "../thread/thread-messages.ts";
+import { fileIdentity, findSidecars, removeSidecars, setAside } from "./set-aside-damaged-file.ts";
 import { Damage, earlierRelease, Foreign, isBusy, isDamage, isSqliteError } from "./store-errors.ts";
-import { reasonOf } from "../thread/remote.ts";
+import { reasonOf } from "../thread/remote-calls.ts";
 import { basename, dirname, join } from "node:path";
 import { inspectFile } from "./inspect-file.ts";
 

@@ -1,4 +1,4 @@
-import { reasonOf, StoreFailure } from "../thread/remote.ts";
+import { reasonOf, StoreFailure } from "../thread/remote-calls.ts";
 
 /** The file belongs to another program or a later release; it is left alone. */
 export class Foreign extends Error {

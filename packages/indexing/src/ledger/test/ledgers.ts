@@ -8,7 +8,7 @@ import { openDatabaseStore, type OpenedStore } from "../database-store.ts";
 import { forgetSum } from "../integrity.ts";
 import type { Ledger } from "../ledger.ts";
 import { openLedgerWith, type ThreadOptions } from "../open-ledger.ts";
-import type { OpenOptions } from "../thread/protocol.ts";
+import type { OpenOptions } from "../thread/thread-messages.ts";
 import { sha256, vectorOf } from "./notes.ts";
 
 export { fileOf, numbered, sha256, spaceOf, vectorOf } from "./notes.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { FileKey, VectorSpace } from "../../chunk-store.ts";
-import type { IndexedFile } from "../../index-records.ts";
+import type { IndexedFile } from "../../index-row-types.ts";
 import type { OpenedStore } from "../database-store.ts";
 import { embed, fileOf, sha256, spaceOf, vectorOf } from "./ledgers.ts";
 

@@ -1,8 +1,8 @@
-import { reasonOf, StoreFailure, isPieces, type Pieces } from "./remote.ts";
+import { reasonOf, StoreFailure, isPieces, type Pieces } from "./remote-calls.ts";
 import type { NoteIndex } from "../../note-index.ts";
-import type { CompanionModule, CompanionTables } from "../companion.ts";
+import type { CompanionModule, CompanionTables } from "../store-search-tables.ts";
 import type { ReopeningStore } from "./reopening-store.ts";
-import type { OpenOptions, Reply, Request } from "./protocol.ts";
+import type { OpenOptions, Reply, Request } from "./thread-messages.ts";
 
 /** Frequent calls that write nothing. */
 const readingCalls: ReadonlySet<string> = new Set<keyof NoteIndex>(["revision", "stats", "searchKeyword"]);

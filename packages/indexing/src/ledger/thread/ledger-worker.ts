@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { createLedgerService } from "./ledger-service.ts";
-import type { Joining } from "./protocol.ts";
+import type { Joining } from "./thread-messages.ts";
 
 type Task = () => Promise<void>;
 

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type OpenedStore, openDatabaseStore } from "../database-store.ts";
-import { type CompanionTables, noCompanion } from "../companion.ts";
+import { type CompanionTables, noCompanion } from "../store-search-tables.ts";
 import { createLeases } from "../leases.ts";
-import { isPieces, type Pieces, methodsOf, reasonOf, StoreFailure } from "./remote.ts";
-import type { OpenOptions } from "./protocol.ts";
-import { fileIdentity } from "../file/set-aside.ts";
+import { isPieces, type Pieces, methodsOf, reasonOf, StoreFailure } from "./remote-calls.ts";
+import type { OpenOptions } from "./thread-messages.ts";
+import { fileIdentity } from "../file/set-aside-damaged-file.ts";
 import { isAboutWordsOnly, isDamage, isSqliteError } from "../file/store-errors.ts";
 
 const maxRepairs = 3;

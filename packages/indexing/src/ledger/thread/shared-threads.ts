@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { availableParallelism } from "node:os";
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
-import { handedDown } from "../../thread-options.ts";
-import type { Joining } from "./protocol.ts";
+import { handedDown } from "../../worker-exec-args.ts";
+import type { Joining } from "./thread-messages.ts";
 import type { LedgerThread } from "./worker-client.ts";
 
 const maxThreads = Math.min(4, availableParallelism());

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { noCompanion } from "../companion.ts";
+import { noCompanion } from "../store-search-tables.ts";
 import type { OpenedStore, openDatabaseStore } from "../database-store.ts";
 import { openReopeningStore } from "./reopening-store.ts";
-import type { OpenOptions, Request } from "./protocol.ts";
-import { StoreFailure } from "./remote.ts";
+import type { OpenOptions, Request } from "./thread-messages.ts";
+import { StoreFailure } from "./remote-calls.ts";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { Worker, isMainThread, threadId } from "node:worker_threads";

@@ -1,6 +1,6 @@
 import { MemoryError, messageOf } from "@memslot/core";
-import type { IndexHealth } from "../../index-records.ts";
-import type { OpenOptions, Reply, Request } from "./protocol.ts";
+import type { IndexHealth } from "../../index-row-types.ts";
+import type { OpenOptions, Reply, Request } from "./thread-messages.ts";
 
 const closeWaitsMs = 2000;
 const mostCloseWaits = 5;

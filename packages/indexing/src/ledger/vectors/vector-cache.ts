@@ -1,5 +1,5 @@
 import type { VectorSpace } from "../../chunk-store.ts";
-import { StoreFailure } from "../thread/remote.ts";
+import { StoreFailure } from "../thread/remote-calls.ts";
 import type { LedgerBase } from "../generations.ts";
 import { type Sql, sqlOf } from "../sql.ts";
 import { metaKeys } from "../file/meta.ts";

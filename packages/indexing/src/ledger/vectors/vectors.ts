@@ -1,13 +1,13 @@
-import type { SpaceStats } from "../../index-records.ts";
+import type { SpaceStats } from "../../index-row-types.ts";
 import type { VectorCalls } from "../ledger.ts";
 import type { VectorSpace } from "../../chunk-store.ts";
 import { type HashKey, toKey, toVector, checkVector, VectorCache } from "./vector-cache.ts";
-import type { Companion, LedgerParts } from "../companion.ts";
+import type { Companion, LedgerParts } from "../store-search-tables.ts";
 import { hasTable } from "../file/schema.ts";
-import { countChunks } from "../files.ts";
+import { countChunks } from "../file-tables.ts";
 import type { LedgerBase } from "../generations.ts";
-import { StoreVectors } from "./store-vectors.ts";
-import { createHashIndex, EmbeddedChunks, Spaces } from "./spaces.ts";
+import { StoreVectors } from "./external-store-vectors.ts";
+import { createHashIndex, EmbeddedChunks, Spaces } from "./vector-spaces.ts";
 
 /** Number of an unknown space; no vector belongs to it. */
 const unknownSpace = 0;
@@ -42,7 +42,7 @@ export function createVectors(
   const storeVectors = new StoreVectors({ ...input, spaces, cache, prepare: chunks });
   const now = createClock();
   let embeddedChunks: EmbeddedChunks | undefined;
-  let mapPassages: ReturnType<(typeof import("./map-passages.ts"))["createMapPassages"]> | undefined;
+  let mapPassages: ReturnType<(typeof import("./map-positions.ts"))["createMapPassages"]> | undefined;
   let gone: HashKey[] = [];
   let turn: number | undefined;
   let isTooMuch = false;
@@ -152,7 +152,7 @@ export function createVectors(
     },
     async *mapPassages(asked) {
       // Rarely used: loads the word reader only when needed.
-      const { createMapPassages } = await import("./map-passages.ts");
+      const { createMapPassages } = await import("./map-positions.ts");
       chunks();
       mapPassages ??= createMapPassages(db);
       return yield* mapPassages(generations.active().id, asked.space && idOf(asked.space), asked);

@@ -1,5 +1,5 @@
 import { namesIn } from "../../text/note-context.ts";
-import { indexAtTokens, surrogateSafe } from "../../text/token-weight.ts";
+import { indexAtTokens, surrogateSafe } from "../../text/split-by-tokens.ts";
 import { type LineRange } from "@memslot/core";
 import { answerTokens, isConversation, resultTokens } from "@memslot/core/host";
 import type { Candidate } from "../rank.ts";

@@ -1,4 +1,4 @@
-import type { ChunkRow } from "../../index-records.ts";
+import type { ChunkRow } from "../../index-row-types.ts";
 import { namesIn, nameOfNote } from "../../text/note-context.ts";
 import { type AskedQuery, folded } from "./query-filters.ts";
 import { headingOf } from "../../text/note-head.ts";

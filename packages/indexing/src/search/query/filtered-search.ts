@@ -1,12 +1,12 @@
 import type { MemorySource, SearchReport } from "@memslot/core";
 import type { NoteIndex } from "../../note-index.ts";
-import type { ChunkRow } from "../../index-records.ts";
+import type { ChunkRow } from "../../index-row-types.ts";
 import { placesOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
 import { searchChunks } from "../search.ts";
 import { type AskedQuery, askedQuery, filtersOf, filtersRows } from "./query-filters.ts";
 import { type FilteredQuestion, listNotes, narrowedPlaces } from "./list-notes.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
-import { scanTerms } from "../../text/words.ts";
+import { scanTerms } from "../../text/index-terms.ts";
 import { flatMapInSlices } from "../../time-slices.ts";
 import { fittingPart } from "./chunk-filter.ts";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";

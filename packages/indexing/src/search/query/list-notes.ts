@@ -1,5 +1,5 @@
 import type { SearchReport } from "@memslot/core";
-import type { ChunkRow } from "../../index-records.ts";
+import type { ChunkRow } from "../../index-row-types.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import { candidateOf } from "../rank.ts";
 import {
@@ -24,7 +24,7 @@ import {
   undatedIn,
 } from "./chunk-filter.ts";
 import { fileName, onlyIn, type QueryTerm } from "../../chunk-store.ts";
-import { scanTerms } from "../../text/words.ts";
+import { scanTerms } from "../../text/index-terms.ts";
 import type { Phrase } from "./parse-query.ts";
 
 const listedScore = 0.95;

@@ -1,4 +1,4 @@
-import { scanTerms } from "../../text/words.ts";
+import { scanTerms } from "../../text/index-terms.ts";
 
 export interface WrittenFilter {
   name: FilterName;

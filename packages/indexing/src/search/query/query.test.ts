@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { collectChecks } from "../../../test/support/collect-checks.ts";
 import { randomFrom } from "@memslot/test-tools/random";
-import { indexTerms, scanTerms } from "../../text/words.ts";
+import { indexTerms, scanTerms } from "../../text/index-terms.ts";
 import { holdsPhrase, parseQuery, phraseOf, type QueryPart } from "./parse-query.ts";
 import tables from "./test/queries.json" with { type: "json" };
 import { isoDate } from "../../text/times/calendar.ts";
@@ -11,7 +11,7 @@ import type { ManagerSearchOptions, MemorySearchResult } from "@memslot/core";
 import { searchOptions, settingsWith } from "../../../test/support/context.ts";
 import { createFakeStore } from "../../../test/support/fake-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
-import type { IndexedFile } from "../../index-records.ts";
+import type { IndexedFile } from "../../index-row-types.ts";
 import { askedQuery, readDays } from "./query-filters.ts";
 import { searchFiltered } from "./filtered-search.ts";
 

@@ -1,7 +1,7 @@
 import { resultTokens } from "@memslot/core/host";
 import { randomFrom } from "@memslot/test-tools/random";
 import { expect } from "vitest";
-import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-row-types.ts";
 import { inverseDocumentFrequency, matchLines, type WeightedTerm } from "../../text/bm25.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import { type Candidate, candidateOf } from "../rank.ts";

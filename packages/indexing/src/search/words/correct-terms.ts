@@ -2,13 +2,13 @@
 /// <reference path="./opencc-js.d.ts" />
 
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
-import { isJoining } from "../../text/languages/languages.ts";
-import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
+import { isJoining } from "../../text/languages/detect-language.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-row-types.ts";
 import { isLarge } from "../../text/bm25.ts";
 import { foldWord } from "../../text/word-forms.ts";
 import { searchedText } from "../../text/note-context.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
-import { scanTerms } from "../../text/words.ts";
+import { scanTerms } from "../../text/index-terms.ts";
 import {
   countWords,
   storeTerms,

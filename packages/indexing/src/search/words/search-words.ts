@@ -1,5 +1,5 @@
 import type { WordReading } from "@memslot/core";
-import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-row-types.ts";
 import type { HeldLanguages } from "../../text/languages/chunk-terms.ts";
 import { type QueryValue, readQuery, type SearchTerm } from "../../text/query-terms.ts";
 import { type OtherReading, correctTerms } from "./correct-terms.ts";

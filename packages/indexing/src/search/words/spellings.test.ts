@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LanguageCode } from "../../text/languages/languages.ts";
+import type { LanguageCode } from "../../text/languages/detect-language.ts";
 import { LanguageMemory } from "./word-source.ts";
 import { loadCharacterVariants, oneErrorAway, otherCharacters, otherSpellings } from "./correct-terms.ts";
 import tables from "../test/names.json" with { type: "json" };

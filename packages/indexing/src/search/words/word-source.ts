@@ -1,4 +1,4 @@
-import type { ChunkRow, IndexKeywordAnswer } from "../../index-records.ts";
+import type { ChunkRow, IndexKeywordAnswer } from "../../index-row-types.ts";
 import type { QueryTerm } from "../../chunk-store.ts";
 import {
   type HeldLanguages,
@@ -7,10 +7,10 @@ import {
   stemTerm,
   loadStemmers,
 } from "../../text/languages/chunk-terms.ts";
-import { isJoining, type LanguageCode, languageCodes } from "../../text/languages/languages.ts";
+import { isJoining, type LanguageCode, languageCodes } from "../../text/languages/detect-language.ts";
 import { backwardTerm, foldWord } from "../../text/word-forms.ts";
 import type { SearchTerm } from "../../text/query-terms.ts";
-import { scanTerms, termOfWord } from "../../text/words.ts";
+import { scanTerms, termOfWord } from "../../text/index-terms.ts";
 import { pathNames, searchedText } from "../../text/note-context.ts";
 
 export interface WordSource {

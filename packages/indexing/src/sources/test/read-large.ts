@@ -1,6 +1,6 @@
 // Reads a transcript whole, as a sync does, and prints what it has cost. Arguments: state folder, agent id.
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { FileRecord } from "../../index-records.ts";
+import type { FileRecord } from "../../index-row-types.ts";
 import { createSessionSource } from "../sessions.ts";
 import { never, settingsWith } from "../../../test/support/context.ts";
 

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { MemorySearchSettings } from "@memslot/core";
-import type { FileRecord } from "../../index-records.ts";
+import type { FileRecord } from "../../index-row-types.ts";
 import type { Chunk } from "../../chunk-store.ts";
 import type { FileReading, IndexedSource } from "../../indexed-source.ts";
 import type { ScannedFile } from "../../scan/scan.ts";

@@ -1,8 +1,14 @@
 import { isoDate } from "../times/calendar.ts";
 import { daysInText } from "../times/note-days.ts";
-import { indexTerms, scanTerms, type TermSink } from "../words.ts";
+import { indexTerms, scanTerms, type TermSink } from "../index-terms.ts";
 import { backwardTerm, foldWord } from "../word-forms.ts";
-import { languageOfCompounds, languageOfText, functionWords, type LanguageCode, mayBeCompound } from "./languages.ts";
+import {
+  languageOfCompounds,
+  languageOfText,
+  functionWords,
+  type LanguageCode,
+  mayBeCompound,
+} from "./detect-language.ts";
 import { lazily } from "@memslot/core/host";
 import { remembered } from "../word-cache.ts";
 

@@ -1,6 +1,6 @@
 import { lazily } from "@memslot/core/host";
 import zh from "../languages/zh.json" with { type: "json" };
-import { languages } from "../languages/files.ts";
+import { languages } from "../languages/all-languages.ts";
 import { type CountedUnit, countedUnits, type Doubt, type Language } from "./language.ts";
 import tables from "./patterns.json" with { type: "json" };
 

@@ -4,7 +4,7 @@ import { isoDate } from "./calendar.ts";
 import { daysInText, timeMatch, timeOfPath } from "./note-days.ts";
 import { readTimes, type TimeReading } from "./read-times.ts";
 import { expectDaysReadBack } from "../test/any-text.ts";
-import { languages } from "../languages/files.ts";
+import { languages } from "../languages/all-languages.ts";
 import tables from "./test/readings.json" with { type: "json" };
 import path from "node:path";
 import { groupsOf, namedPattern } from "./grammar.ts";

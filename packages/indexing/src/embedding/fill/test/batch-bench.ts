@@ -2,8 +2,8 @@ import type { EmbeddingBatches, EmbeddingJobState } from "@memslot/core";
 import { tempFolder } from "@memslot/test-tools/files";
 import { vi } from "vitest";
 import { SharedState } from "../../requests/shared-state.ts";
-import { type BatchOptions, type JobResult, listBatchJobs } from "../batch-jobs.ts";
-import type { FillOptions, FillOutcome } from "../fill.ts";
+import { type BatchOptions, type JobResult, listBatchJobs } from "../fill-by-batch-jobs.ts";
+import type { FillOptions, FillOutcome } from "../fill-missing-vectors.ts";
 import { fillWith, type ScriptedRequests, scriptedRequests, vectorOf } from "./scripted-requests.ts";
 import { createSpaceStore, type SpaceStore } from "../../../../test/support/space-store.ts";
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { ProviderError, type EmbeddingProvider } from "@memslot/core";
 import { expect } from "vitest";
-import { estimateTokens } from "../../../text/token-weight.ts";
-import { type FillOptions, type FillOutcome, fillSpace } from "../fill.ts";
+import { estimateTokens } from "../../../text/split-by-tokens.ts";
+import { type FillOptions, type FillOutcome, fillSpace } from "../fill-missing-vectors.ts";
 import { never } from "../../../../test/support/context.ts";
 import { hashOf, space, type SpaceStore } from "../../../../test/support/space-store.ts";
-import type { CircuitState } from "../../requests/circuit.ts";
+import type { CircuitState } from "../../requests/circuit-breaker.ts";
 import type { EmbedOptions, Requests } from "../../requests/requests.ts";
 import { OverBudget } from "../../requests/usage.ts";
 

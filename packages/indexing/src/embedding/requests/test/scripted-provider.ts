@@ -2,7 +2,7 @@ import { ProviderError, type EmbeddingCallOptions, type EmbeddingProvider } from
 import { tempFolder } from "@memslot/test-tools/files";
 import { vi } from "vitest";
 import { never } from "../../../../test/support/context.ts";
-import { Circuit } from "../circuit.ts";
+import { Circuit } from "../circuit-breaker.ts";
 import { type EmbedOptions, EmbeddingRequests } from "../requests.ts";
 import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import { ProviderError, type EmbeddingFailure } from "@memslot/core";
-import { Circuit } from "../circuit.ts";
+import { Circuit } from "../circuit-breaker.ts";
 import { SharedState } from "../shared-state.ts";
 import { Usage } from "../usage.ts";
 

@@ -1,5 +1,5 @@
 import { threadId } from "node:worker_threads";
-import { type CompanionTables, noCompanion } from "../../companion.ts";
+import { type CompanionTables, noCompanion } from "../../store-search-tables.ts";
 
 /** Tells in which thread it is, and does to it what no call should. */
 export function createCompanion(): CompanionTables {

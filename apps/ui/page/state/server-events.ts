@@ -1,0 +1,62 @@
+import { signal } from "@preact/signals";
+import type { UiEvent } from "../../src/api-types.ts";
+import { send, facts, lookAgain, session } from "./api-client.ts";
+
+type Status = Extract<UiEvent, { type: "status" }>["status"];
+
+/** The latest state of the memory. */
+export const status = signal<Status | undefined>(undefined);
+/** Incremented whenever notes are indexed. */
+export const notesRevision = signal(0);
+/** Progress of a sync that a page requested. */
+export const syncing = signal<Extract<UiEvent, { type: "sync" }> | undefined>(undefined);
+
+const lockName = "memslot-events";
+const retryMs = 1500;
+
+/** Listens to the server. One page holds the stream for all: a browser allows six connections to a server. */
+export function listenToServer(): void {
+  const channel = new BroadcastChannel(lockName);
+  channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello">) => {
+    if (data !== "hello") take(data);
+    else if (status.value !== undefined && isListening) channel.postMessage({ type: "status", status: status.value });
+  });
+  let isListening = false;
+  // Held until this page is closed.
+  void navigator.locks.request(lockName, async () => {
+    for (isListening = true; ; await new Promise((resolve) => setTimeout(resolve, retryMs))) {
+      await readEvents((event) => {
+        take(event);
+        channel.postMessage(event);
+      }).catch(() => undefined);
+      await lookAgain();
+    }
+  });
+  channel.postMessage("hello");
+
+  // A page without the stream checks by itself whether the server is back.
+  setInterval(() => {
+    if (session.value !== "open") void lookAgain();
+  }, retryMs);
+}
+
+/** Reads the event stream to its end. An `EventSource` cannot send the token. */
+async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
+  const { ok, body } = await send("/api/events");
+  const reader = ok ? body?.pipeThrough(new TextDecoderStream()).getReader() : undefined;
+  let text = "";
+  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+    const events = (text + part.value).split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) if (event.startsWith("data: ")) onEvent(JSON.parse(event.slice(6)) as UiEvent);
+  }
+}
+
+function take(event: UiEvent): void {
+  if (event.type === "changed") notesRevision.value += 1;
+  else if (event.type === "sync") syncing.value = event.done ? undefined : event;
+  else {
+    status.value = event.status;
+    if (session.value === "offline" && facts.value !== undefined) session.value = "open";
+  }
+}

@@ -1,4 +1,0 @@
-import { type FinePoints, refine } from "./refine.ts";
-
-// In a worker, so that the page stays responsive.
-addEventListener("message", ({ data }: MessageEvent<FinePoints>) => postMessage(refine(data)));

@@ -1,0 +1,95 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { SearchWhy, WhyPlace } from "@memslot/core";
+import type { WhyAnswer } from "../../../src/api-types.ts";
+import { Failed, Loading } from "../../components/common-components.tsx";
+import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { goWith, query } from "../../state/page-address.ts";
+import { t } from "../../words/translate.ts";
+import { noteHref } from "../notes/note-addresses.ts";
+import { PartsBar } from "./score-bar.tsx";
+
+const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
+
+/** Why a note or line is not among the results, or its place in them. */
+export function WhyPanel({ asked }: { asked: string }): VNode {
+  const target = query.value.get("target") ?? "";
+  const [typed, setTyped] = useState(target);
+  const limits = Object.fromEntries(["max", "tokens", "min"].map((name) => [name, query.value.get(name) ?? ""]));
+  const { data, error, loading } = useAnswer<WhyAnswer>(
+    target === "" || asked === "" ? undefined : pathWith("/api/search/why", { q: asked, target, ...limits }),
+  );
+  return (
+    <section>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          goWith({ target: typed });
+        }}
+      >
+        <label class="grow">
+          {t("why.field")}
+          <input type="text" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+        </label>
+        <button type="submit" class="main">
+          {t("why.ask")}
+        </button>
+      </form>
+      <div aria-live="polite">
+        {target === "" && <p class="faint">{t("why.begin")}</p>}
+        {loading && <Loading />}
+        {error && <Failed error={error} />}
+        {!loading && data && (data.why === undefined ? <p>{t("why.cannot")}</p> : <Ladder why={data.why} />)}
+      </div>
+    </section>
+  );
+}
+
+function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why: SearchWhy }): VNode {
+  const change = {
+    ...(act?.maxResults !== undefined && { max: String(act.maxResults) }),
+    ...(act?.maxTokens !== undefined && { tokens: String(act.maxTokens) }),
+    ...(act?.minScore !== undefined && { min: String(act.minScore) }),
+  };
+  return (
+    <>
+      <p class={found ? "good" : "bad"}>
+        <strong>{sentence}.</strong> {act?.says}{" "}
+        {Object.keys(change).length > 0 && (
+          <button type="button" onClick={() => goWith(change)}>
+            {t("why.apply")}
+          </button>
+        )}
+      </p>
+      <ol class="ladder">
+        {rungs.map(({ step, state, says }) => (
+          <li key={step} class={state}>
+            <strong>
+              <span aria-hidden="true">{signs[state]}</span> {t(`why.step.${step}`)}
+            </strong>{" "}
+            <span class="faint">({t(`why.state.${state}`)})</span>
+            {state !== "unknown" && <p>{says}</p>}
+          </li>
+        ))}
+      </ol>
+      {place && <Placed title={t("why.this")} place={place} />}
+      {beatenBy && <Placed title={t("why.beaten")} place={beatenBy} />}
+    </>
+  );
+}
+
+function Placed({ title, place: { path, startLine, rank, score, parts } }: { title: string; place: WhyPlace }): VNode {
+  return (
+    <div class="card">
+      <p>
+        {title}: {rank}.{" "}
+        <a href={noteHref(path, { line: String(startLine) })}>
+          {path}:{startLine}
+        </a>{" "}
+        {score.toFixed(2)}
+      </p>
+      <PartsBar parts={parts} />
+    </div>
+  );
+}

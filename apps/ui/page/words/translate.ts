@@ -1,0 +1,53 @@
+import { type Language, language } from "../state/preferences.ts";
+import en from "./en.json" with { type: "json" };
+import zh from "./zh.json" with { type: "json" };
+
+/** Every text of the page by name; `{name}` is a placeholder. Both languages have the same names. */
+export type WordName = keyof typeof en;
+
+const tables: Record<Language, Record<WordName, string>> = { en, zh };
+
+/** A text in the current language. Read in a component, it changes with the language. */
+export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {
+  const text = tables[language.value][name];
+  return text.replaceAll(/\{(\w+)\}/gu, (whole, key: string) =>
+    key in given ? formatted(given[key] ?? whole) : whole,
+  );
+}
+
+/** Whether there is a text of this name: some codes of the server have none. */
+export function isWord(name: string): name is WordName {
+  return Object.hasOwn(en, name);
+}
+
+/** A number in the format of the language. */
+export function formatted(value: string | number): string {
+  return typeof value === "number" ? new Intl.NumberFormat(localeName()).format(value) : value;
+}
+
+/** A local time from ISO 8601. */
+export function when(
+  iso: string,
+  style: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" },
+): string {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? iso : new Intl.DateTimeFormat(localeName(), style).format(date);
+}
+
+/** US dollars; small amounts with more digits. */
+export function money(usd: number): string {
+  const style = { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 } as const;
+  return new Intl.NumberFormat(localeName(), style).format(usd);
+}
+
+/** Bytes in units: `14.1 MB`. */
+export function bytes(count: number): string {
+  const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
+  const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
+  const style = { style: "unit", unit: units[power], unitDisplay: "short", maximumSignificantDigits: 3 } as const;
+  return new Intl.NumberFormat(localeName(), style).format(count / 1000 ** power);
+}
+
+export function localeName(): string {
+  return language.value === "zh" ? "zh-CN" : "en";
+}
