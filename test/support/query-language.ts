@@ -147,7 +147,7 @@ export function describeQueryLanguage(backend: QueryBackend, checks: "all" | "ch
       expect(report.filters?.words).toBe("after:yesteryear source:nowhere ginger");
       expect(report.filters?.unread).toEqual([
         expect.stringMatching(/^after:yesteryear was taken for words: it is no time such as 2026-03-05/u),
-        "source:nowhere was taken for words: the sources are memory, sessions, journal, claude-code, codex, gemini, opencode, cursor",
+        "source:nowhere was taken for words: the sources are memory, sessions, journal, claude-code, codex, gemini, opencode, copilot, cursor",
       ]);
       expect((await askIn(memory, "ginger")).report.filters).toBeUndefined();
     });

@@ -157,7 +157,7 @@ describe("the sources of an agent", () => {
   test.each(settings.unknownSources)("with the unknown name %s are kept, with a notice", (name, hint) => {
     const config = parse(inDefaults({ sources: ["memory", name] }));
     expect(config.agent("main").memorySearch.sources).toEqual(["memory", name, "journal"]);
-    const notice = `memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, claude-code, codex, gemini, opencode, cursor), so only a memory plugin that knows it finds something there${hint}`;
+    const notice = `memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, claude-code, codex, gemini, opencode, copilot, cursor), so only a memory plugin that knows it finds something there${hint}`;
     expect(config.notices).toEqual([`the given configuration: agents.defaults.${notice}`]);
     expect(parse(inAgent({ sources: [name] })).notices).toEqual([
       `the given configuration: agents.list[work].${notice}`,
