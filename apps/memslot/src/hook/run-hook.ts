@@ -19,7 +19,10 @@ export interface HookRun extends HookPlace {
 
 /** Handles an event. Returns the text to print, if any. */
 export async function runHook(event: HookEvent, run: HookRun): Promise<string | undefined> {
-  if (isEmpty(event, run) || (!run.states.claim(event) && !run.again)) return undefined;
+  if (isEmpty(event, run)) return undefined;
+  // A resumed session may end a second time before equal events count as new.
+  const endsAgain = event.moment === "end" && run.states.isRunning(event);
+  if (!run.states.claim(event) && !endsAgain && !run.again) return undefined;
   run.states.mark(event);
   switch (event.moment) {
     case "start":

@@ -88,6 +88,7 @@ export function openHookStates(stateDir: string) {
         await lock.release();
       }
     },
+    isRunning: ({ client, sessionId }: SessionKey): boolean => existsSync(runningFile(client, sessionId)),
     /** Marks that a session runs, or has ended: a search leaves out what its model still knows. */
     mark({ client, sessionId, cwd, moment }: HookEvent, isCompacted = false): void {
       const place = runningFile(client, sessionId);

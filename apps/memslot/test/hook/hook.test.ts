@@ -372,6 +372,12 @@ describe("with a workspace for each test", () => {
       expect(await marks()).toEqual([{}]);
       await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
       expect(await marks()).toEqual([]);
+
+      // Resumed, it ends a second time within seconds.
+      await claude({ ...event, hook_event_name: "SessionStart", source: "resume" });
+      expect(await marks()).toHaveLength(1);
+      await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
+      expect(await marks()).toEqual([]);
     });
 
     test.each(Object.keys(names) as (keyof typeof names)[])(
@@ -414,7 +420,7 @@ describe("with a workspace for each test", () => {
       },
     );
 
-    test("in Gemini has a digest when the transcript records a compaction, and the next prompt says what was dropped", async () => {
+    test("in Gemini writes a digest when the transcript records a compaction, and the next prompt names the dropped messages", async () => {
       const file = path.join(sandbox.cwd, "t.jsonl");
       const line = (id: string, type: string, text: string): object => ({ id, type, content: [{ text }] });
       const append = (...lines: object[]) =>
