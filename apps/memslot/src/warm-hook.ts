@@ -175,7 +175,7 @@ async function firstServer(stateDir: string, key: string, forMs: number): Promis
 async function greetedSocket(file: string, greeting: string, leftMs: number): Promise<Socket | undefined> {
   const socket = connect(file);
   const timer = setTimeout(() => socket.destroy(), leftMs);
-  const text = await received(socket, (bytes) => bytes.length >= Buffer.byteLength(greeting));
+  const text = await received(socket, Buffer.byteLength(greeting));
   clearTimeout(timer);
   if (text.toString("utf8") === greeting) return socket;
   socket.destroy();
@@ -185,7 +185,7 @@ async function greetedSocket(file: string, greeting: string, leftMs: number): Pr
 async function exchange(socket: Socket, request: HookRequest, input: Buffer): Promise<Buffer> {
   socket.write(`${JSON.stringify(request)}\n`);
   socket.write(input);
-  return await received(socket, () => false);
+  return await received(socket);
 }
 
 /** The answer in a reply; undefined if it is not whole. */
@@ -196,19 +196,21 @@ function answerOf(reply: Buffer): "cold" | { answer: string } | undefined {
   return answer !== undefined && Buffer.byteLength(answer) === Number(length) ? { answer } : undefined;
 }
 
-/** What a socket receives until it is enough or the socket ends. */
-async function received(socket: Socket, isEnough: (bytes: Buffer) => boolean): Promise<Buffer> {
-  let bytes: Buffer = Buffer.alloc(0);
+/** What a socket sends: until so many bytes have arrived, or until it ends. */
+async function received(socket: Socket, enoughBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
   const enough = new Promise<void>((resolve) => {
     socket.on("data", (part) => {
-      bytes = Buffer.concat([bytes, part]);
-      if (bytes.length > maxInputBytes) socket.destroy();
-      if (isEnough(bytes)) resolve();
+      parts.push(part);
+      length += part.length;
+      if (length > maxInputBytes) socket.destroy();
+      if (length >= enoughBytes) resolve();
     });
   });
   await Promise.race([enough, ended(socket)]);
   socket.removeAllListeners("data");
-  return bytes;
+  return Buffer.concat(parts);
 }
 
 async function ended(socket: Socket): Promise<void> {

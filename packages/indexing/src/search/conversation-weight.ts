@@ -20,7 +20,7 @@ const digestStart =
 const mayBeDigest = /Digest of |^ {2,}- \d{2}:\d{2} (?:user|assistant): /mu;
 const digestLine = /^ {2,}(?:- \d{2}:\d{2} (?<role>user|assistant): |… and \d+ more )/u;
 const messageLine = /^(?<role>User|Assistant): /u;
-const questions = /(?:(?![.!?](?:\s|$)|[。！？])[^])*[?？]/gu;
+const sentenceEnd = /(?<=[.!](?=\s|$)|[?？。！])/u;
 const asking = lazily(() => anyOf("questionWords", "giu"));
 const denial = lazily(() => anyOf("noAnswer"));
 
@@ -91,12 +91,19 @@ function isAnswer({ role, text }: SaidLine, asked: ReadonlySet<string>, scan: Te
   if (role === "assistant" && text.length <= longestDenial && denial().test(text)) return false;
   const more = new Set<number>();
   const known = new Set<number>();
-  const said = role === "user" ? text.replaceAll(questions, " ").replaceAll(asking(), " ") : text;
+  const said = role === "user" ? withoutQuestions(text).replaceAll(asking(), " ") : text;
   scan(said, (term, start, _end, kind) => {
     if (asked.has(term)) known.add(start);
     else if ((kind === "word" || kind === "pair") && !isFunctionWord(term, [])) more.add(start);
   });
   return more.difference(known).size > 0;
+}
+
+function withoutQuestions(text: string): string {
+  return text
+    .split(sentenceEnd)
+    .filter((sentence) => !/[?？]$/u.test(sentence))
+    .join(" ");
 }
 
 /** Whether a chunk is of the transcript or the journal of one of these sessions. */

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { ChunkRow, IndexKeywordAnswer, IndexVectorAnswer } from "../index-row-types.ts";
 import type { FusionWeights } from "../fusion/score-fusion.ts";
+import { conversationWeights } from "./conversation-weight.ts";
 import { rank, type Ranking, candidateOf } from "./rank.ts";
 import { readTimes } from "../text/times/read-times.ts";
+import { scanTerms } from "../text/index-terms.ts";
 import { queryTerms } from "../text/query-terms.ts";
 import { keywordAnswer, row, weightedTerms } from "./test/ranked.ts";
 import { randomFrom, randomSentence } from "@memslot/test-tools/random";
@@ -271,4 +273,14 @@ describe("the terms of a time", () => {
     expect(terms.length).toBe(64);
     expect(terms[0]).toBe("2025-05-06");
   });
+});
+
+test.each([
+  ["What is the code? ", 0.25],
+  ["What is the code? It is HX-19. ", 1],
+])("a long message of a user, %s", (sentence, share) => {
+  // Without sentence ends in most of it: a search for questions from each place of it would take minutes.
+  const line = `User: ${sentence}${"the code ".repeat(20_000)}`;
+  const said = row(line, { source: "sessions", path: "5e55-1.jsonl" });
+  expect(conversationWeights("What is the code?", [said])(said, [line], scanTerms)?.shares).toEqual([share]);
 });
