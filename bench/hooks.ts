@@ -17,9 +17,9 @@ const aimMs = 300;
 const aimCpu = 1.5;
 
 /**
- * Times `memslot hook` as an agent runs it, a process for each event, in turn with an empty Node: a session's start, a prompt
- * that the notes answer and one that they do not, the end of a turn with a transcript that has grown, a compaction. Then the
- * prompts beside a running server, without the time of the server itself.
+ * Times `memslot hook` as an agent runs it: a process for each event, in turn with an empty Node. The events are the start of
+ * a session, a prompt with and one without matching notes, the end of a turn with a longer transcript, and a compaction. The
+ * prompts are then repeated beside a running server, without the time of the server itself.
  */
 export async function benchHooks(files: number): Promise<void> {
   await withNotes(files, async ({ folder, workspace }) => {

@@ -110,7 +110,7 @@ describe("the compile cache", () => {
     ["others can write in the cache", { cache: 0o755, "cache/node": 0o777 }],
     ["others can write beside the cache", { cache: 0o777 }],
     ["the cache is a link to another folder", { cache: 0o755, "cache/node": "link" }],
-    ["a file stands in its place", { cache: "file" }],
+    ["a file has its path", { cache: "file" }],
   ] as [string, Record<string, number | "link" | "file">][])(
     "the command starts without it where %s",
     (_case, places) => {

@@ -33,8 +33,8 @@ export class SourceLog {
   }
 
   /**
-   * Citations, best first: those named in the answer, else what was read, else the best results. `shown`: files in the
-   * prompt.
+   * Citations, best first: those that the answer names; without any, the lines that were read; without those, the best
+   * results. `shown`: files in the prompt.
    */
   behind(answer: string, shown: readonly string[]): string[] {
     const seen = [...this.#read, ...this.#found];

@@ -193,7 +193,7 @@ export function initialConfigText(options: { workspace: string; notes?: "all" })
   for (const key of configReference()) if (key.isCommon) insert(root, key);
   const lines = [
     "// The configuration of memslot, in JSON5: comments and commas at the end are fine.",
-    "// What is commented out is the default. `memslot config` shows every key, its value and where it comes from.",
+    "// Commented keys have their default values. `memslot config` shows every key, its value and where it comes from.",
     "{",
     ...written(root, "  "),
     "}",

@@ -141,7 +141,7 @@ describe.skipIf(process.platform === "win32")("a hook beside a running memslot m
         expect(contextOf(await sendTo(sandbox, "claude-code", start, ...more)).includes("5544")).toBe(answers);
     });
 
-    test("keeps to its deadline, and doctor counts what was missed", async () => {
+    test("ends at its deadline, and doctor counts missed deadlines", async () => {
       await served(sandbox);
       const late = { env: { MEMSLOT_HOOK_DEADLINE_MS: "1" } };
       const { answer = "" } = await ask(sandbox, "codex", asking("late"), late);
@@ -189,7 +189,7 @@ describe.skipIf(process.platform === "win32")("a hook beside a running memslot m
       if (again === true) expect(JSON.parse(String(input))).toEqual(asking("s"));
     });
 
-    test("leaves the server alone with what is no event", async () => {
+    test("does not pass input that is not an event to the server", async () => {
       await served(sandbox);
       for (const text of ["", "{", "[]", "\u0000".repeat(1000), "[".repeat(100_000)])
         expect(await ask(sandbox, "claude-code", text)).toEqual({ answer: "" });
