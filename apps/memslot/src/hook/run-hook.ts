@@ -106,8 +106,7 @@ async function onCompaction(event: HookEvent, run: HookRun): Promise<void> {
   await run.states.change(event, async (state) => {
     const { digested, ...rest } = state;
     if (digested === undefined) return { state, result: undefined };
-    run.states.mark(event, true);
-    return { state: { ...rest, dropped: digested, shown: [] }, result: undefined };
+    return { state: { ...rest, isCompacted: true, dropped: digested, shown: [] }, result: undefined };
   });
 }
 

@@ -45,6 +45,8 @@ export interface SessionState {
   readonly digested?: DigestedMessages | undefined;
   /** What the last compaction dropped, until the model is informed. */
   readonly dropped?: DigestedMessages | undefined;
+  /** Messages were dropped from the context at some time: searches find what the session said. */
+  readonly isCompacted?: true | undefined;
   /** The last compaction that the transcript recorded. */
   readonly compaction?: string | undefined;
   /** Whether messages have no digest yet. */
@@ -83,6 +85,8 @@ export function openHookStates(stateDir: string) {
         const { state, result } = await run(stateIn(file, client, sessionId));
         const shown = state.shown.slice(-maxShown);
         await replaceFile(file, `${JSON.stringify({ ...state, shown })}\n`);
+        if (state.isCompacted && existsSync(runningFile(client, sessionId)))
+          writeMark(runningFile(client, sessionId), {});
         return result;
       } finally {
         await lock.release();
@@ -90,18 +94,17 @@ export function openHookStates(stateDir: string) {
     },
     isRunning: ({ client, sessionId }: SessionKey): boolean => existsSync(runningFile(client, sessionId)),
     /** Marks that a session runs, or has ended: a search leaves out what its model still knows. */
-    mark({ client, sessionId, cwd, moment }: HookEvent, isCompacted = false): void {
+    mark({ client, sessionId, cwd, moment }: HookEvent): void {
       const place = runningFile(client, sessionId);
       if (moment === "end") return rmSync(place, { force: true });
       const now = new Date();
       try {
-        if (!isCompacted) return utimesSync(place, now, now);
+        return utimesSync(place, now, now);
       } catch {
-        // Its first event.
+        // Its first event, or the first after its end.
       }
-      const mark: RunningMark = isCompacted ? {} : { sessionId, cwd };
-      mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
-      writeFileSync(place, JSON.stringify(mark), { mode: 0o600 });
+      const { isCompacted } = stateIn(fileOf(client, sessionId), client, sessionId);
+      writeMark(place, isCompacted ? {} : { sessionId, cwd });
     },
     /** Sessions whose messages have no digest and that have ended. */
     waiting(): SessionState[] {
@@ -131,6 +134,11 @@ export function openHookStates(stateDir: string) {
       return taken(file) || (turnId === undefined && isOld(file) && taken(file));
     },
   };
+}
+
+function writeMark(place: string, mark: RunningMark): void {
+  mkdirSync(path.dirname(place), { recursive: true, mode: 0o700 });
+  writeFileSync(place, JSON.stringify(mark), { mode: 0o600 });
 }
 
 function taken(file: string): boolean {

@@ -355,15 +355,17 @@ describe("with a workspace for each test", () => {
       expect(contextOf(await claude({ ...restarted, turn_id: "second" }))).not.toContain("dropped");
     });
 
+    const marks = async (): Promise<unknown[]> => {
+      const folder = path.join(sandbox.stateDir, "hooks/running");
+      return await Promise.all(
+        (await readdir(folder)).map(async (name) => JSON.parse(await readFile(path.join(folder, name), "utf8"))),
+      );
+    };
+
     test("marks its session as running, less of it after a compaction, and no longer after its end", async () => {
       const transcript = path.join(sandbox.cwd, "t.jsonl");
       await writeFile(transcript, transcripts["claude-code"].map((line) => `${JSON.stringify(line)}\n`).join(""));
       const event = { session_id: "5e55-12", transcript_path: transcript, cwd: "/home/ada/app" };
-      const folder = path.join(sandbox.stateDir, "hooks/running");
-      const marks = async (): Promise<unknown[]> =>
-        await Promise.all(
-          (await readdir(folder)).map(async (name) => JSON.parse(await readFile(path.join(folder, name), "utf8"))),
-        );
       await claude({ ...event, hook_event_name: "SessionStart", source: "startup" });
       await claude({ ...event, hook_event_name: "Stop" });
       expect(await marks()).toEqual([{ sessionId: "5e55-12", cwd: "/home/ada/app" }]);
@@ -373,9 +375,9 @@ describe("with a workspace for each test", () => {
       await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
       expect(await marks()).toEqual([]);
 
-      // Resumed, it ends a second time within seconds.
+      // Resumed, it still misses what was dropped. It ends a second time within seconds.
       await claude({ ...event, hook_event_name: "SessionStart", source: "resume" });
-      expect(await marks()).toHaveLength(1);
+      expect(await marks()).toEqual([{}]);
       await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
       expect(await marks()).toEqual([]);
     });
@@ -455,6 +457,7 @@ describe("with a workspace for each test", () => {
       await append({ $set: { messages: [...kept, line("k3", "gemini", "Answer m2.")] } });
       await append(line("u3", "user", "Question u3."), line("m3", "gemini", "Answer m3."));
       await turnEnds();
+      expect(await marks()).toEqual([{}]);
       const logs = await logsOf(sandbox);
       expect(logs).toContain("user: Question u2.");
       expect(`${logs}${await journalOf(sandbox)}`).not.toMatch(/NOISE|Got it/u);
