@@ -86,6 +86,25 @@ describe("a conversation that answers", () => {
     expect(digest?.snippet).toContain("Okapi Marine repairs the ferry.");
   });
 
+  const boats = [
+    "# Boats\n\n- Okapi Marine has the ferry in its care since spring.",
+    "The mooring costs 40 a month.",
+    "The tide table hangs at the door.",
+    "The harbour office opens at nine.",
+    "Diesel comes on Mondays.",
+    "Okapi Marine repairs boats of the town.",
+  ];
+
+  test("follows the note that holds the answer, also where its digest is beside other notes of the day", async () => {
+    const house = useHouse({
+      "MEMORY.md": `${boats.join("\n- ")}\n`,
+      "memory/2026-11-20.md": "# 2026-11-20\n\n- 09:00 Bought paint.\n",
+    });
+    await hold(house, idOf(1), said, { transcript: false, digest: true });
+    const { results } = await ask(await open(house), "who repairs the ferry", { sources: ["memory"] });
+    expect(results.map(({ path: place }) => place)).toEqual(["MEMORY.md", "memory/2026-11-20.md"]);
+  });
+
   test("is left out while it runs in this project, until a compaction, and says why", async () => {
     const house = useHouse({ "MEMORY.md": "- The ferry is painted green.\n" });
     await hold(house, idOf(1), said, { transcript: true, digest: false });
