@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { getRequestListener } from "@hono/node-server";
 import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
 import { Hono } from "hono";
+import { compress } from "hono/compress";
+import { etag } from "hono/etag";
 import { pageFolder } from "./page-folder.ts";
 import { serveRoutes } from "./routes/index.ts";
 import { createEventHub } from "./server/event-hub.ts";
@@ -33,9 +35,12 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   const hub = createEventHub(() => host.memory.status());
 
   const app = new Hono();
-  app.use(restricted, withoutOldCookies);
+  const tagged = etag();
+  app.use(compress(), restricted, withoutOldCookies);
   app.use("/api/*", fromThePage);
   const signedIn = serveLogin(app, options, port);
+  // The stream of events has no end, and no tag.
+  app.use("*", (context, next) => (context.req.path === "/api/events" ? next() : tagged(context, next)));
   serveRoutes(app, { host, hub, signedIn, signal });
   app.all("/api/*", (context) => told(context, 404, "NOT_FOUND", `nothing is served at ${context.req.path}`));
   servePage(app, files);

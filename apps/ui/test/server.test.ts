@@ -97,6 +97,31 @@ test("keeps a token for a restart on its port, for 7 days, until the key is anot
   }
 });
 
+test("answers are compressed and have a tag, an unchanged one is not sent again, and none is stored by the browser", async () => {
+  const long = "# Facts\n\n".concat("The staging database listens on port 5544.\n".repeat(200));
+  const { origin, headers, workspaceDir } = await start({ notes: { "MEMORY.md": long } });
+  const place = `${origin}/api/notes/file?path=MEMORY.md`;
+  const first = await fetch(place, { headers });
+  const tag = first.headers.get("etag") ?? "";
+  expect([first.headers.get("content-encoding"), first.headers.get("cache-control")]).toEqual(["gzip", "no-store"]);
+  expect(await first.json()).toMatchObject({ note: { text: long } });
+  const same = await fetch(place, { headers: { ...headers, "if-none-match": tag } });
+  expect([same.status, await same.text(), same.headers.get("x-content-type-options")]).toEqual([304, "", "nosniff"]);
+  writeFileSync(path.join(workspaceDir, "MEMORY.md"), "Changed.\n");
+  const changed = await fetch(place, { headers: { ...headers, "if-none-match": tag } });
+  expect([changed.status, await changed.json()]).toMatchObject([200, { note: { text: "Changed.\n" } }]);
+});
+
+test("a failure that no code names reaches the terminal, and the page without its text", async () => {
+  const { origin, headers, host } = await start();
+  const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+  const listFiles = vi.spyOn(host.memory, "listFiles").mockRejectedValue(new TypeError("x is not a function"));
+  onTestFinished(() => [warn, listFiles].forEach((spy) => spy.mockRestore()));
+  const { status, body } = await ask(origin, "/api/notes", { headers });
+  expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "INTERNAL", message: "" } }]);
+  expect(warn).toHaveBeenCalledWith("GET /api/notes failed: x is not a function");
+});
+
 test("a page that is signed out gets no more events", async () => {
   const { headers, host, keyFile, origin, workspaceDir } = await start();
   const stream = (await fetch(`${origin}/api/events`, { headers })).body?.pipeThrough(new TextDecoderStream());

@@ -1,7 +1,7 @@
 import type { VNode, ComponentChildren } from "preact";
 import { useState, useEffect, useRef } from "preact/hooks";
 import { t, isWord } from "../words/translate.ts";
-import type { AskError } from "../state/api-client.ts";
+import { AskError } from "../state/api-client.ts";
 
 const shownMs = 1500;
 
@@ -63,6 +63,13 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+/** What went wrong, in words: by its code, else as the server reports it. */
+export function failureText(error: unknown): string {
+  const kind = `failure.${error instanceof AskError ? error.code : "INTERNAL"}`;
+  const message = error instanceof AskError ? error.message : "";
+  return [isWord(kind) ? t(kind) : "", message].filter(Boolean).join(" ");
+}
+
 /** The kind of a failure, and the server's message in English with the next step. */
 export function Failed({ error, onAgain }: { error: AskError; onAgain?: () => void }): VNode {
   const kind = `failure.${error.code}`;
@@ -73,7 +80,7 @@ export function Failed({ error, onAgain }: { error: AskError; onAgain?: () => vo
           <strong>{t(kind)}</strong>
         </p>
       )}
-      <p lang="en">{error.message}</p>
+      {error.message !== "" && <p lang="en">{error.message}</p>}
       {onAgain && (
         <button type="button" onClick={onAgain}>
           {t("shell.error.again")}

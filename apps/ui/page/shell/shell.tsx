@@ -35,7 +35,7 @@ function Content(): VNode {
     );
   // Content stays in view below the message.
   const isOffline = session.value === "offline";
-  if (facts.value === undefined && !isOffline) return <Loading />;
+  if (session.value === "starting") return <Loading />;
   const view = viewAt(pathname.value);
   return (
     <>
@@ -44,8 +44,8 @@ function Content(): VNode {
           <strong>{t("shell.offline.title")}</strong> {t("shell.offline.text")}
         </div>
       )}
-      {facts.value !== undefined && view !== undefined && <ViewFrame view={view} key={view.path} />}
-      {facts.value !== undefined && view === undefined && (
+      {view !== undefined && <ViewFrame view={view} key={view.path} />}
+      {view === undefined && (
         <Empty title={t("shell.notFound.title")}>
           <p>
             <a href="/">{t("shell.notFound.text")}</a>

@@ -1,4 +1,3 @@
-import { useEffect, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import type { Failure, Facts } from "../../src/api-types.ts";
 import { kept, keep } from "./preferences.ts";
@@ -22,29 +21,41 @@ export interface AskOptions {
   method?: "GET" | "POST" | "PUT" | undefined;
   body?: unknown;
   signal?: AbortSignal | undefined;
+  /** The entity tag of the answer that the page has. */
+  tag?: string | undefined;
 }
 
 /** Requests JSON from the server. Throws `AskError`, and what an aborted `fetch` throws. */
 export async function ask<T>(path: string, options: AskOptions = {}): Promise<T> {
-  const response = await send(path, options).catch((error: unknown) => {
-    if (options.signal?.aborted) throw error;
-    throw new AskError(0, "OFFLINE", String(error));
-  });
-  if (response.status === 204) return undefined as T;
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return answer as T;
-  const { code, message } = (answer as Failure | undefined)?.error ?? { code: "HTTP", message: response.statusText };
-  throw new AskError(response.status, code, message, answer);
+  return (await askNewer(path, options)).data as T;
+}
+
+/** As `ask`, for an answer that the page has already: without data if it still has this tag. */
+export async function askNewer(path: string, options: AskOptions): Promise<{ data: unknown; tag: string | undefined }> {
+  const { response, data } = await send(path, options)
+    .then(async (response) => {
+      const hasBody = response.status !== 204 && response.status !== 304;
+      return { response, data: hasBody ? ((await response.json()) as unknown) : undefined };
+    })
+    .catch((error: unknown) => {
+      if (options.signal?.aborted) throw error;
+      throw new AskError(0, "OFFLINE", "");
+    });
+  if (data === undefined) return { data, tag: undefined };
+  if (response.ok) return { data, tag: response.headers.get("etag") ?? undefined };
+  const { code, message } = (data as Failure | undefined)?.error ?? { code: "INTERNAL", message: "" };
+  throw new AskError(response.status, code, message, data);
 }
 
 /** Sends a request with the token of this browser. */
-export async function send(path: string, { method, body, signal }: AskOptions = {}): Promise<Response> {
+export async function send(path: string, { method, body, signal, tag }: AskOptions = {}): Promise<Response> {
   const headers = new Headers({ authorization: `Bearer ${kept("token") ?? ""}` });
   const init: RequestInit = {
     method: method ?? (body === undefined ? "GET" : "POST"),
     signal: signal ?? null,
     headers,
   };
+  if (tag !== undefined) headers.set("if-none-match", tag);
   if (init.method !== "GET") {
     headers.set("content-type", "application/json");
     init.body = JSON.stringify(body ?? {});
@@ -60,37 +71,6 @@ export function pathWith(path: string, query: Readonly<Record<string, string | n
   return search.size === 0 ? path : `${path}?${search}`;
 }
 
-export interface Answer<T> {
-  /** The last answer, which stays during a reload. */
-  data: T | undefined;
-  error: AskError | undefined;
-  loading: boolean;
-}
-
-/** The answer at `path`, reloaded when `path` or `revision` changes; `undefined`: no request. */
-export function useAnswer<T>(path: string | undefined, revision: unknown = 0): Answer<T> {
-  const [answer, setAnswer] = useState<Answer<T>>({ data: undefined, error: undefined, loading: path !== undefined });
-  useEffect(() => {
-    if (path === undefined) {
-      setAnswer({ data: undefined, error: undefined, loading: false });
-      return undefined;
-    }
-    const controller = new AbortController();
-    setAnswer((before) => ({ ...before, loading: true }));
-    ask<T>(path, { signal: controller.signal }).then(
-      (data) => setAnswer({ data, error: undefined, loading: false }),
-      (error: unknown) => {
-        if (controller.signal.aborted) return;
-        told(error);
-        const known = error instanceof AskError ? error : new AskError(0, "INTERNAL", String(error));
-        setAnswer((before) => ({ ...before, error: known, loading: false }));
-      },
-    );
-    return () => controller.abort();
-  }, [path, revision]);
-  return answer;
-}
-
 /** `locked`: not signed in. `offline`: disconnected. */
 export const session = signal<"starting" | "open" | "locked" | "offline">("starting");
 export const facts = signal<Facts | undefined>(undefined);
@@ -103,6 +83,8 @@ export async function startSession(): Promise<void> {
     const login = ask<{ token: string }>("/api/login", { body: { secret } });
     await login.then(({ token }) => keep("token", token)).catch(told);
   }
+  // The open view requests its data beside the facts.
+  if (kept("token") !== undefined) session.value = "open";
   await lookAgain();
 }
 

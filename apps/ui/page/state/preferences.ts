@@ -6,6 +6,9 @@ export type Language = (typeof languages)[number];
 const themes = ["auto", "light", "dark"] as const;
 const languages = ["en", "zh"] as const;
 
+/** Without browser storage: kept until the page is reloaded. */
+const unstored = new Map<string, string>();
+
 export const theme = signal<Theme>(themes.find((name) => name === kept("theme")) ?? "auto");
 export const language = signal<Language>(
   languages.find((name) => name === kept("language")) ?? (/^zh\b/iu.test(navigator.language) ? "zh" : "en"),
@@ -19,9 +22,6 @@ effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
   keep("language", language.value);
 });
-
-/** Without browser storage: kept until the page is reloaded. */
-const unstored = new Map<string, string>();
 
 /** Values of this page in the storage of its origin (host and port). */
 export function kept(name: string): string | undefined {

@@ -1,13 +1,12 @@
 import { signal } from "@preact/signals";
 import type { UiEvent } from "../../src/api-types.ts";
 import { send, facts, lookAgain, session } from "./api-client.ts";
+import { refetch } from "./queries.ts";
 
 type Status = Extract<UiEvent, { type: "status" }>["status"];
 
 /** The latest state of the memory. */
 export const status = signal<Status | undefined>(undefined);
-/** Incremented whenever notes are indexed. */
-export const notesRevision = signal(0);
 /** Progress of a sync that a page requested. */
 export const syncing = signal<Extract<UiEvent, { type: "sync" }> | undefined>(undefined);
 
@@ -24,12 +23,21 @@ export function listenToServer(): void {
   let isListening = false;
   // Held until this page is closed.
   void navigator.locks.request(lockName, async () => {
-    for (isListening = true; ; await new Promise((resolve) => setTimeout(resolve, retryMs))) {
+    const tell = (event: UiEvent): void => {
+      take(event);
+      channel.postMessage(event);
+    };
+    isListening = true;
+    for (let streams = 0; ; streams++) {
+      let isMissed = streams > 0;
       await readEvents((event) => {
-        take(event);
-        channel.postMessage(event);
+        tell(event);
+        // What changed while there was no stream was not reported.
+        if (isMissed) tell({ type: "changed" });
+        isMissed = false;
       }).catch(() => undefined);
       await lookAgain();
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   });
   channel.postMessage("hello");
@@ -53,7 +61,7 @@ async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
 }
 
 function take(event: UiEvent): void {
-  if (event.type === "changed") notesRevision.value += 1;
+  if (event.type === "changed") refetch();
   else if (event.type === "sync") syncing.value = event.done ? undefined : event;
   else {
     status.value = event.status;

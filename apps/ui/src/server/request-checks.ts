@@ -84,7 +84,9 @@ export function failed(context: Context, error: unknown): Response {
   if (isAbort(error)) return context.body(null, 204);
   if (error instanceof RouteError) return told(context, error.status, error.code, error.message);
   if (MemoryError.is(error)) return told(context, statuses[error.code] ?? 500, error.code, error.message);
-  return told(context, 500, "INTERNAL", messageOf(error));
+  // The terminal has the details: they are for the one who runs the server.
+  process.emitWarning(`${context.req.method} ${context.req.path} failed: ${messageOf(error)}`);
+  return told(context, 500, "INTERNAL", "");
 }
 
 export function told(context: Context, status: ContentfulStatusCode, code: string, message: string): Response {

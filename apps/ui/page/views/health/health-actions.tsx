@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
-import { AskError, ask, facts, told } from "../../state/api-client.ts";
+import { ask, facts, told } from "../../state/api-client.ts";
+import { failureText } from "../../components/common-components.tsx";
 import { bytes, t } from "../../words/translate.ts";
 
 const actions: readonly HealthAction[] = ["sync", "check", "fix", "compact", "force", "release"];
@@ -19,7 +20,7 @@ export function Actions({ onDone, quarantined }: { onDone: () => void; quarantin
       setOutcome(saidOf(await ask<ActionAnswer>(`/api/health/${action}`, { method: "POST" })));
     } catch (error) {
       told(error);
-      setOutcome({ text: error instanceof AskError ? error.message : String(error), isBad: true });
+      setOutcome({ text: failureText(error), isBad: true });
     }
     setRunning(undefined);
     onDone();

@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 import type { HealthAnswer, SearchAnswer } from "../../../src/api-types.ts";
 import { bytes, formatted, t, when, money } from "../../words/translate.ts";
 import { Failed } from "../../components/common-components.tsx";
-import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { pathWith } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 
 interface CardProps {
   now: MemoryProviderStatus;
@@ -216,8 +217,8 @@ export function SharedCard(): VNode {
   const [typed, setTyped] = useState("");
   const [asked, setAsked] = useState("");
   const none = asked === "" ? undefined : asked;
-  const own = useAnswer<SearchAnswer>(none && pathWith("/api/search", { q: asked }));
-  const group = useAnswer<SearchAnswer>(none && pathWith("/api/search", { q: asked, shared: true }));
+  const own = useQuery<SearchAnswer>(none && pathWith("/api/search", { q: asked }));
+  const group = useQuery<SearchAnswer>(none && pathWith("/api/search", { q: asked, shared: true }));
   return (
     <section class="card">
       <h2>{t("health.shared")}</h2>

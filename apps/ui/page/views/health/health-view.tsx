@@ -1,9 +1,8 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import type { HealthAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
-import { notesRevision, status, syncing } from "../../state/server-events.ts";
-import { useAnswer } from "../../state/api-client.ts";
+import { status, syncing } from "../../state/server-events.ts";
+import { refetch, useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { Actions } from "./health-actions.tsx";
 import { IndexCard, MeaningCard, SyncCard, HistoryCard, SharedCard, UsageCard } from "./health-cards.tsx";
@@ -13,8 +12,7 @@ import "./health.css";
 /** The health of the memory at a glance, with details below. */
 export default function HealthView(): VNode {
   const now = status.value;
-  const [acts, setActs] = useState(0);
-  const { data, error } = useAnswer<HealthAnswer>("/api/health", `${notesRevision.value} ${acts}`);
+  const { data, error } = useQuery<HealthAnswer>("/api/health");
   if (now === undefined) return <Loading />;
   const excluded = data?.health.survey?.excluded;
   const notices = [...(now.custom?.notices ?? [])];
@@ -31,7 +29,7 @@ export default function HealthView(): VNode {
           <progress value={syncing.value.progress.completed} max={syncing.value.progress.total} />
         </p>
       )}
-      <Actions onDone={() => setActs(acts + 1)} quarantined={now.embedding?.quarantined?.length ?? 0} />
+      <Actions onDone={() => refetch()} quarantined={now.embedding?.quarantined?.length ?? 0} />
       {error && <Failed error={error} />}
       <div class="cards">
         <IndexCard now={now} />

@@ -2,8 +2,8 @@ import type { MemoryMap, NearPassage } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith, useAnswer } from "../../state/api-client.ts";
-import { notesRevision } from "../../state/server-events.ts";
+import { pathWith } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { t } from "../../words/translate.ts";
 import { type ColourBy, kindsOf } from "./draw-map.ts";
@@ -22,7 +22,7 @@ const nothing: readonly number[] = [];
 /** Passages as points: similar ones are close together. */
 export default function MapView(): VNode {
   const asked = query.value.get("q") ?? "";
-  const { data, error } = useAnswer<MemoryMap | null>(pathWith("/api/map", { q: asked }), notesRevision.value);
+  const { data, error } = useQuery<MemoryMap | null>(pathWith("/api/map", { q: asked }), { keep: true });
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   if (data === null || data.note.length === 0)
@@ -45,8 +45,9 @@ function Drawn({ map: first, asked }: { map: MemoryMap; asked: string }): VNode 
   const places = useMemo(() => new Map(map.note.map((_, index) => [placeOf(map, index), index])), [map]);
   const focus = hovered ?? chosen;
   const of = focus === undefined ? undefined : passageAt(map, focus);
-  const near = useAnswer<readonly NearPassage[]>(
+  const near = useQuery<readonly NearPassage[]>(
     useRested(of && pathWith("/api/map/near", { path: of.path, line: of.startLine })),
+    { keep: true },
   );
   const points = useMemo(
     () => near.data?.flatMap(({ path, startLine }) => places.get(`${path}\n${startLine}`) ?? []) ?? nothing,

@@ -1,6 +1,7 @@
 import type { NearPassage } from "@memslot/core";
 import type { VNode } from "preact";
-import type { Answer } from "../../state/api-client.ts";
+import type { Answer } from "../../state/queries.ts";
+import { failureText } from "../../components/common-components.tsx";
 import { t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { transcriptHref } from "../sessions/transcript-pane.tsx";
@@ -27,7 +28,7 @@ export function NearPane({ of, near }: NearProps): VNode {
         {of.source} · {of.day}
       </p>
       <h3>{t("map.near")}</h3>
-      {near.error && <p class="bad">{near.error.message}</p>}
+      {near.error && <p class="bad">{failureText(near.error)}</p>}
       {near.data?.length === 0 && <p class="faint">{t("map.near.none")}</p>}
       <ol>
         {near.data?.map(({ path, source, startLine, text }) => (

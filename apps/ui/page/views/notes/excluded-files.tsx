@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { MemoryFileList } from "@memslot/core";
 import type { TakeInAnswer } from "../../../src/api-types.ts";
-import { Dialog } from "../../components/common-components.tsx";
-import { AskError, ask, facts, told } from "../../state/api-client.ts";
+import { Dialog, failureText } from "../../components/common-components.tsx";
+import { ask, facts, told } from "../../state/api-client.ts";
 import { t } from "../../words/translate.ts";
 
 /** Excluded files, the reasons, and how to add them. */
@@ -17,7 +17,7 @@ export function LeftOut({ list, layout }: { list: MemoryFileList; layout: "agent
       setProblem(undefined);
     } catch (error) {
       told(error);
-      setProblem(error instanceof AskError ? error.message : String(error));
+      setProblem(failureText(error));
     }
   };
   const { leftOut, leftOutCount, more } = list;

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { NoteContent } from "@memslot/agent-kit";
 import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api-types.ts";
 import { AskError, ask, told } from "../../state/api-client.ts";
+import { failureText } from "../../components/common-components.tsx";
 import { t } from "../../words/translate.ts";
 import { type Choice, diffLines, joined, likelyChoices } from "./diff-lines.ts";
 
@@ -22,7 +23,7 @@ export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draf
     } catch (error) {
       told(error);
       if (!(error instanceof AskError)) throw error;
-      setProblem(error.message);
+      setProblem(failureText(error));
       if (error.status !== 409) return;
       const { note } = error.body as NoteConflict;
       if (note === undefined) setConflict({ gone: true });

@@ -1,9 +1,8 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import type { NoteAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith, useAnswer, facts } from "../../state/api-client.ts";
-import { notesRevision } from "../../state/server-events.ts";
+import { pathWith, facts } from "../../state/api-client.ts";
+import { refetch, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { drafts, keepDraft, NoteEditor } from "./note-editor.tsx";
@@ -11,9 +10,8 @@ import { NoteBody } from "./note-body.tsx";
 import { noteHref } from "./note-addresses.ts";
 
 export function NotePane({ path }: { path: string }): VNode {
-  const [saves, setSaves] = useState(0);
   const asked = pathWith("/api/notes/file", { path });
-  const { data, error } = useAnswer<NoteAnswer>(asked, `${notesRevision.value} ${saves}`);
+  const { data, error } = useQuery<NoteAnswer>(asked);
   const draft = drafts.value.get(path);
   if (error?.status === 404) return <Empty title={t("notes.missing.title")}>{path}</Empty>;
   if (error) return <Failed error={error} />;
@@ -42,7 +40,7 @@ export function NotePane({ path }: { path: string }): VNode {
       {draft === undefined ? (
         <NoteBody text={note.text} facts={known} isRaw={isRaw} />
       ) : (
-        <NoteEditor path={path} draft={draft} onSaved={() => setSaves(saves + 1)} />
+        <NoteEditor path={path} draft={draft} onSaved={() => refetch(asked)} />
       )}
       {known && (
         <footer class="note-links">

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import type { NotesAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { notesRevision } from "../../state/server-events.ts";
 import { go, goWith, pathname, query } from "../../state/page-address.ts";
-import { facts, useAnswer } from "../../state/api-client.ts";
+import { facts } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { LeftOut } from "./excluded-files.tsx";
 import { NotePane } from "./note-pane.tsx";
@@ -14,7 +14,7 @@ import "./notes.css";
 
 /** The notes in their folders, and the open one. */
 export default function NotesView(): VNode {
-  const { data, error } = useAnswer<NotesAnswer>("/api/notes", notesRevision.value);
+  const { data, error } = useQuery<NotesAnswer>("/api/notes");
   const open = noteAt(pathname.value, query.value);
   const filter = query.value.get("filter") ?? "";
   if (error) return <Failed error={error} />;

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import type { SearchWhy, WhyPlace } from "@memslot/core";
 import type { WhyAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { pathWith } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
@@ -16,7 +17,7 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
   const target = query.value.get("target") ?? "";
   const [typed, setTyped] = useState(target);
   const limits = Object.fromEntries(["max", "tokens", "min"].map((name) => [name, query.value.get(name) ?? ""]));
-  const { data, error, loading } = useAnswer<WhyAnswer>(
+  const { data, error, loading } = useQuery<WhyAnswer>(
     target === "" || asked === "" ? undefined : pathWith("/api/search/why", { q: asked, target, ...limits }),
   );
   return (

@@ -3,8 +3,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
 import type { NotesAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading, CopyButton } from "../../components/common-components.tsx";
-import { pathWith, useAnswer, facts } from "../../state/api-client.ts";
-import { notesRevision, status } from "../../state/server-events.ts";
+import { pathWith, facts } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
+import { status } from "../../state/server-events.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
 import { t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
@@ -117,7 +118,7 @@ function Question({ asked, onSettled }: { asked: string; onSettled: (question: s
 function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   const limits = { max: query.value.get("max") ?? "", tokens: query.value.get("tokens") ?? "" };
   const path = asked.trim() === "" ? undefined : pathWith("/api/search", { q: asked, typing, ...limits });
-  const { data, error, loading } = useAnswer<SearchAnswer>(path, notesRevision.value);
+  const { data, error, loading } = useQuery<SearchAnswer>(path, { keep: true });
   if (path === undefined) return <Begin />;
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
@@ -159,7 +160,7 @@ function moveFocus(event: KeyboardEvent): void {
 
 /** Without a query: recent notes, or how to get some. */
 function Begin(): VNode {
-  const { data, error } = useAnswer<NotesAnswer>("/api/notes", notesRevision.value);
+  const { data, error } = useQuery<NotesAnswer>("/api/notes");
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   const files = data.list?.files ?? [];
@@ -230,9 +231,7 @@ export function Filters({ query, onQuery }: { query: string; onQuery: (query: st
 }
 
 export function AgentPanel({ asked }: { asked: string }): VNode {
-  const { data, error } = useAnswer<AgentAnswer>(
-    asked === "" ? undefined : pathWith("/api/search/agent", { q: asked }),
-  );
+  const { data, error } = useQuery<AgentAnswer>(asked === "" ? undefined : pathWith("/api/search/agent", { q: asked }));
   if (error) return <Failed error={error} />;
   if (data === undefined) return asked === "" ? <p class="faint">{t("search.begin")}</p> : <Loading />;
   return (

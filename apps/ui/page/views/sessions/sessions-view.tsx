@@ -1,9 +1,8 @@
 import type { VNode } from "preact";
 import type { SessionsAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { status } from "../../state/server-events.ts";
 import { query } from "../../state/page-address.ts";
-import { useAnswer } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { t, when, bytes } from "../../words/translate.ts";
 import { TranscriptPane, transcriptHref, Cited } from "./transcript-pane.tsx";
 
@@ -11,7 +10,7 @@ import "./sessions.css";
 
 /** The conversations of the agent, and their compacted messages. */
 export default function SessionsView(): VNode {
-  const { data, error } = useAnswer<SessionsAnswer>("/api/sessions", status.value?.lastSync?.finishedAt);
+  const { data, error } = useQuery<SessionsAnswer>("/api/sessions");
   const open = query.value.get("file") ?? undefined;
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;

@@ -2,7 +2,8 @@ import type { VNode } from "preact";
 import type { TranscriptShown } from "@memslot/agent-kit";
 import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith, useAnswer } from "../../state/api-client.ts";
+import { pathWith } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { citationIn, noteHref } from "../notes/note-addresses.ts";
@@ -11,7 +12,7 @@ import { citationIn, noteHref } from "../notes/note-addresses.ts";
 export function TranscriptPane({ path }: { path: string }): VNode {
   const [from, before] = [query.value.get("from"), query.value.get("before")];
   const asked = { path, from: from ?? undefined, before: before ?? undefined };
-  const { data, error } = useAnswer<TranscriptAnswer>(pathWith("/api/sessions/read", asked));
+  const { data, error } = useQuery<TranscriptAnswer>(pathWith("/api/sessions/read", asked), { keep: true });
   const goTo = (place: { from?: number; before?: number }): void =>
     goWith({ from: place.from?.toString(), before: place.before?.toString() });
   if (error) return <Failed error={error} />;
@@ -52,7 +53,7 @@ export function TranscriptPane({ path }: { path: string }): VNode {
 
 /** Compactions and searches. Loads later, as a long transcript takes a while to read. */
 function Facts({ path }: { path: string }): VNode | null {
-  const { data, error } = useAnswer<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
+  const { data, error } = useQuery<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   const { messages, results, compactions, compactionCount, recalls, recallCount } = data;

@@ -1,15 +1,15 @@
 import type { VNode } from "preact";
 import type { DayAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith, useAnswer } from "../../state/api-client.ts";
-import { notesRevision } from "../../state/server-events.ts";
+import { pathWith } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { transcriptHref } from "../sessions/transcript-pane.tsx";
 
 /** The content of one day. */
 export function DayPane({ day }: { day: string }): VNode {
-  const { data, error } = useAnswer<DayAnswer>(pathWith("/api/time/day", { day }), notesRevision.value);
+  const { data, error } = useQuery<DayAnswer>(pathWith("/api/time/day", { day }));
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   const { notes, spans, sessions, flushes } = data;

@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { TimeAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith, useAnswer, facts } from "../../state/api-client.ts";
-import { notesRevision } from "../../state/server-events.ts";
+import { pathWith, facts } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { localeName, t } from "../../words/translate.ts";
 import { Calendar } from "./calendar.tsx";
@@ -14,7 +14,7 @@ import "./time.css";
 
 /** The days with notes, conversations and flushes. */
 export default function TimeView(): VNode {
-  const { data, error } = useAnswer<TimeAnswer>("/api/time", notesRevision.value);
+  const { data, error } = useQuery<TimeAnswer>("/api/time");
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   const today = facts.value?.today ?? "";
