@@ -37,7 +37,10 @@ export interface SessionState {
   readonly sessionId: string;
   readonly project?: string | undefined;
   readonly transcript?: TranscriptPlace | undefined;
-  /** Hashes of messages that came with events before the transcript existed, so that they are not stored twice. */
+  /**
+   * So that messages of events are not stored twice: hashes of those that came before the transcript existed, or the id
+   * of the last one from an agent without a transcript.
+   */
   readonly told?: readonly string[] | undefined;
   /** Hashes of the lines of notes that the session has seen. */
   readonly shown: readonly string[];

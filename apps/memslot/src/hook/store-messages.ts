@@ -102,10 +102,15 @@ interface NewMessages extends Pick<SessionState, "transcript" | "told"> {
 }
 
 async function newMessages(said: Said, state: SessionState, now: Date): Promise<NewMessages> {
-  const { transcript } = said;
+  const { transcript, messages: sent } = said;
   const since = state.transcript;
-  if (transcript === undefined || agentOf(said.client).conversations?.said === undefined)
-    return { messages: said.messages, transcript: since, hasRest: false };
+  if (agentOf(said.client).conversations?.said === undefined) {
+    // OpenCode sends all messages of its session again after a restart.
+    const known = sent.findLastIndex(({ id }) => id === state.told?.[0]);
+    const told = sent.length === 0 ? state.told : sent.slice(-1).map(({ id }) => id);
+    return { messages: sent.slice(known + 1), transcript: since, hasRest: false, told };
+  }
+  if (transcript === undefined) return { messages: sent, transcript: since, hasRest: false };
   try {
     const part = await readNewPart(transcript, said, now, state);
     const left = [...(state.told ?? [])];
@@ -114,8 +119,8 @@ async function newMessages(said: Said, state: SessionState, now: Date): Promise<
   } catch {
     // Some agents name a transcript that they write later or never: then the messages of the event count.
     if (since !== undefined) return { messages: [], transcript: since, hasRest: false };
-    const told = [...(state.told ?? []), ...said.messages.map(toldAs)].slice(-maxTold);
-    return { messages: said.messages, transcript: since, hasRest: false, told: told.length > 0 ? told : undefined };
+    const told = [...(state.told ?? []), ...sent.map(toldAs)].slice(-maxTold);
+    return { messages: sent, transcript: since, hasRest: false, told: told.length > 0 ? told : undefined };
   }
 }
 

@@ -6,7 +6,7 @@ import { type ClientId, clientIds } from "@memslot/core";
 import { packageVersion } from "../../src/package-version.ts";
 import { createNotes, journalOf, logsOf } from "../hook/run-hook.ts";
 import { createSandbox } from "../run-memslot.ts";
-import given from "../data/clients.json" with { type: "json" };
+import { eventually } from "@memslot/test-tools/wait";
 
 const root = path.join(import.meta.dirname, "../../../..");
 const pages = await Promise.all(
@@ -117,25 +117,31 @@ test("what they tell a model is what memslot connect tells it", async () => {
 
 interface Part {
   id: string;
-  sessionID: string;
-  messageID: string;
   type: string;
   text: string;
   synthetic?: boolean;
+  ignored?: boolean;
+}
+
+interface Message {
+  info: { id: string; role: string; sessionID?: string; summary?: boolean; time: { created: number } };
+  parts: Part[];
 }
 
 interface Hooks {
   event(input: { event: { type: string; properties: object } }): Promise<void>;
   "chat.message"(input: { sessionID: string }, output: { message: { id: string }; parts: Part[] }): Promise<void>;
-  "experimental.chat.system.transform"(input: { sessionID?: string }, output: { system: string[] }): Promise<void>;
+  "experimental.chat.messages.transform"(input: object, output: { messages: Message[] }): Promise<void>;
   "experimental.session.compacting"(input: { sessionID: string }, output: { context: string[] }): Promise<void>;
+  dispose(): Promise<void>;
 }
 
 type Plugin = (input: { client: object; directory: string }) => Promise<Partial<Hooks>>;
 
 afterEach(() => void vi.unstubAllEnvs());
 
-test("the plugin that is written for OpenCode shows notes, keeps what is said, and is one however often it is loaded", async () => {
+/** The plugin that connect writes for OpenCode, in a session `ses_1` and its subagent `ses_2`. Others are unknown. */
+async function openPlugin() {
   const sandbox = await createNotes();
   // OpenCode's process has the environment of its user; a hook is told its state folder in its line.
   for (const name of ["NODE_COMPILE_CACHE", "MEMSLOT_HOOK_DEADLINE_MS"]) vi.stubEnv(name, sandbox.env[name]);
@@ -145,70 +151,97 @@ test("the plugin that is written for OpenCode shows notes, keeps what is said, a
   const module = file.replace(/\.js$/u, ".mjs");
   await writeFile(module, await readFile(file, "utf8"));
   const { memslot } = (await import(pathToFileURL(module).href)) as { memslot: Plugin };
-
-  const messages: object[] = [];
-  const parents: Record<string, string> = { ses_2: "ses_1" };
-  const get = async ({ path: { id } }: { path: { id: string } }) => ({ data: { id, parentID: parents[id] } });
+  const messages: Message[] = [];
+  const sessions: Record<string, object> = { ses_1: {}, ses_2: { parentID: "ses_1" } };
+  const get = async ({ path: { id } }: { path: { id: string } }) => ({ data: sessions[id], error: {} });
   const client = { session: { get, messages: async () => ({ data: messages }) } };
-  const hooks = (await memslot({ client, directory: sandbox.cwd })) as Hooks;
-  expect(await memslot({ client, directory: sandbox.cwd })).toEqual({});
+  const load = async () => (await memslot({ client, directory: sandbox.cwd })) as Hooks;
+  const send = (hooks: Hooks, type: string, properties: object) => hooks.event({ event: { type, properties } });
+  return { sandbox, messages, load, send };
+}
 
-  const part: Part = given.part;
+const part: Part = { id: "prt_1", type: "text", text: "what is the harbour code of the Lisbon marina?" };
+const message = (id: string, role: string, text: string, more = {}): Message => ({
+  info: { id, role, sessionID: "ses_1", time: { created: Date.now() }, ...more },
+  parts: [{ ...part, text }],
+});
+/** What a model is sent of these messages. */
+const sentOf = (messages: readonly Message[]): string[] =>
+  messages.flatMap(({ parts }) => parts.flatMap(({ ignored, text }) => (ignored ? [] : text)));
+
+test("the plugin for OpenCode gives notes to the model that answers the user, and to no other", async () => {
+  const { sandbox, messages, load, send } = await openPlugin();
+  const hooks = await load();
+  expect(await load()).toEqual({});
+
   const parts = [part];
   await hooks["chat.message"]({ sessionID: "ses_1" }, { message: { id: "msg_1" }, parts });
-  expect(parts).toEqual([
-    part,
-    { ...part, id: "prt_1m", synthetic: true, text: expect.stringContaining("HX-19") as string },
-  ]);
-  const system = ["You are OpenCode."];
-  await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system });
-  expect(system).toEqual(["You are OpenCode.", expect.stringContaining("port 5544")]);
-  for (const prompt of given.system) {
-    const other = [prompt];
-    await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system: other });
-    expect(other).toEqual([prompt]);
-  }
-  // A helper asks in the user's place.
-  const ofHelper = [{ ...part, sessionID: "ses_2" }];
-  await hooks["chat.message"]({ sessionID: "ses_2" }, { message: { id: "msg_9" }, parts: ofHelper });
-  const none: string[] = [];
-  await hooks["experimental.chat.system.transform"]({ sessionID: "ses_2" }, { system: none });
-  expect([ofHelper.length, none]).toEqual([1, []]);
-  messages.push({
-    info: { id: "msg_8", role: "user", time: { created: 1 } },
-    parts: [{ ...part, text: "Helper, sail." }],
-  });
-  await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_2" } } });
-  await hooks["experimental.session.compacting"]({ sessionID: "ses_2" }, { context: [] });
-  expect(`${await journalOf(sandbox)}${await logsOf(sandbox)}`).toBe("");
-  messages.length = 0;
+  const first = { ...message("msg_1", "user", ""), parts };
+  const main = [first];
+  expect(sentOf(main)).toEqual([part.text]);
+  // OpenCode hands the same messages to a model that writes a title, in a task that it has already scheduled.
+  const title = new Promise<Message[]>((resolve) => void setImmediate(() => resolve([...main])));
+  await hooks["experimental.chat.messages.transform"]({}, { messages: main });
+  expect(sentOf(main)).toEqual([expect.stringContaining("port 5544"), part.text, expect.stringContaining("HX-19")]);
+  expect(sentOf(await title)).toEqual([part.text]);
 
-  messages.push(
-    {
-      info: { id: "msg_1", role: "user", time: { created: 1 } },
-      parts: [{ ...part, text: "We sail to Porto in May." }, parts[1]],
-    },
-    { info: { id: "msg_2", role: "assistant", time: { created: 2 } }, parts: [{ type: "text", text: "Half an answ" }] },
-  );
+  messages.push(message("msg_8", "user", "Subagent, sail."));
+  for (const sessionID of ["ses_2", "ses_3"]) {
+    const asked = [part];
+    await hooks["chat.message"]({ sessionID }, { message: { id: "msg_9" }, parts: asked });
+    const other = [message("msg_9", "user", "Sail.", { sessionID })];
+    await hooks["experimental.chat.messages.transform"]({}, { messages: other });
+    expect([asked.length, sentOf(other)]).toEqual([1, ["Sail."]]);
+    await send(hooks, "session.idle", { sessionID });
+    await hooks["experimental.session.compacting"]({ sessionID }, { context: [] });
+    await send(hooks, "session.deleted", { info: { id: sessionID } });
+  }
+  expect(`${await journalOf(sandbox)}${await logsOf(sandbox)}`).toBe("");
+});
+
+test("the plugin for OpenCode stores messages, and tells the model after a compaction what was dropped", async () => {
+  const { sandbox, messages, load, send } = await openPlugin();
+  const hooks = await load();
+  await hooks["chat.message"]({ sessionID: "ses_1" }, { message: { id: "msg_1" }, parts: [] });
+  messages.push(message("msg_1", "user", "We sail to Porto in May."), message("msg_2", "assistant", "Half an answ"));
+  messages[0]?.parts.push({ ...part, text: "The code is HX-19.", synthetic: true });
   // A hook that fails answers nothing: the next turn brings what it did not take.
   const journal = path.join(sandbox.stateDir, "agents", "main", "journal");
   await mkdir(path.dirname(journal), { recursive: true });
   await rm(journal, { recursive: true, force: true });
   await writeFile(journal, "no folder");
-  await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } });
+  await send(hooks, "session.idle", { sessionID: "ses_1" });
   await rm(journal);
-  messages.push({
-    info: { id: "msg_3", role: "user", time: { created: 3 } },
-    parts: [{ type: "text", text: "And back in June." }],
-  });
-  await hooks.event({ event: { type: "session.idle", properties: { sessionID: "ses_1" } } });
+  messages.push(message("msg_3", "user", "And back in June."));
+  await send(hooks, "session.idle", { sessionID: "ses_1" });
   expect(await journalOf(sandbox)).toContain("And back in June.");
   expect(await journalOf(sandbox)).toContain("We sail to Porto in May.");
   expect(await journalOf(sandbox)).not.toMatch(/Half an answ|HX-19/u);
+
   await hooks["experimental.session.compacting"]({ sessionID: "ses_1" }, { context: [] });
   expect(await logsOf(sandbox)).toContain("We sail to Porto in May.");
-  await hooks.event({ event: { type: "session.compacted", properties: { sessionID: "ses_1" } } });
-  const after: string[] = [];
-  await hooks["experimental.chat.system.transform"]({ sessionID: "ses_1" }, { system: after });
-  expect(after.join("\n")).toContain("dropped 2 messages from");
+  const summarized = [message("msg_1", "user", "We sail to Porto in May.")];
+  await hooks["experimental.chat.messages.transform"]({}, { messages: summarized });
+  expect(sentOf(summarized)).toEqual(["We sail to Porto in May."]);
+  const summary = message("msg_4", "assistant", "A voyage.", {
+    summary: true,
+    time: { created: Date.now(), completed: 1 },
+  });
+  const after = [message("msg_5", "user", "What did we do so far?"), summary];
+  await hooks["experimental.chat.messages.transform"]({}, { messages: after });
+  expect(sentOf(after)).toEqual([
+    expect.stringContaining("dropped 2 messages from"),
+    "What did we do so far?",
+    "A voyage.",
+  ]);
+
+  // The summary is the program's. OpenCode disposes of a plugin when it ends, and before it loads it again.
+  messages.push(summary, message("msg_6", "user", "The walrus sails too."));
+  await send(hooks, "session.idle", { sessionID: "ses_1" });
+  expect(await journalOf(sandbox)).not.toContain("A voyage.");
+  await hooks.dispose();
+  await eventually(async () => (await logsOf(sandbox)).includes("walrus"), "the digest of the end is written");
+  // It sends all messages again.
+  await send(await load(), "session.idle", { sessionID: "ses_1" });
+  expect((await journalOf(sandbox)).split("The walrus sails too.")).toHaveLength(2);
 });

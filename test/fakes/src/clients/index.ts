@@ -177,9 +177,10 @@ export function opencodeSession(
     created,
     created + said.length,
   );
-  for (const [index, { role, text }] of said.entries()) {
+  const summary = { role: "assistant", text: "A reminder of it all", summary: true };
+  for (const [index, { text, ...about }] of [...said, summary].entries()) {
     const message = `msg_${id}_${String(index).padStart(3, "0")}`;
-    const data = { role, time: { created: created + index } };
+    const data = { ...about, time: { created: created + index } };
     db.prepare("INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?)").run(
       message,
       id,
