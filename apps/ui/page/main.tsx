@@ -1,5 +1,5 @@
 import { render } from "preact";
-import { followKeys } from "./shell/keyboard-shortcuts.tsx";
+import { followKeys } from "./components/shortcuts.ts";
 import { Shell } from "./shell/shell.tsx";
 import { listenToServer } from "./state/server-events.ts";
 import { followPlaces } from "./state/page-address.ts";

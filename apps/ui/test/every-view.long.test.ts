@@ -104,9 +104,11 @@ describe.skipIf(!hasBrowser)("with 20,000 passages", () => {
     const ui = await startUi({ notes: manyNotes(), memorySearch: { chunking: { tokens: 64, overlap: 0 } } });
     expect(ui.host.memory.status().chunks).toBeGreaterThanOrEqual(files * parts);
     const { page, complaints } = await openAt(ui, "/search");
-    await page.getByRole("searchbox").pressSequentially("777x13");
-    const found = page.getByRole("link", { name: /^memory\/n777\.md/u }).first();
-    await found.waitFor();
+    await page.getByRole("combobox", { name: "Ask your notes" }).pressSequentially("777x13");
+    await page
+      .getByText(/^memory\/n777\.md/u)
+      .first()
+      .waitFor();
     // What was found for the beginning of the word may still stand there.
     await expect.poll(() => page.locator(".result mark").first().textContent(), { timeout: 20_000 }).toBe("777x13");
     await page.goto(`${ui.origin}/notes`);

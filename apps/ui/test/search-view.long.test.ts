@@ -15,17 +15,20 @@ useBrowser();
 
 describe.skipIf(!hasBrowser)("the search", () => {
   test("answers while one types, with the lines, their numbers and what the score is made of", async () => {
-    const { page, complaints } = await openAt(await startUi({ notes }), "/");
-    await page.getByRole("searchbox").fill("ferry");
+    const { page, complaints } = await openAt(await startUi({ notes }), "/search");
+    await page.getByRole("combobox", { name: "Ask your notes" }).fill("ferry");
     const first = page.locator(".result").first();
-    await first.getByRole("link", { name: "memory/2026-03-05.md:1" }).waitFor();
+    await first.getByRole("link", { name: "Ferry" }).waitFor();
+    await first.getByText("memory/2026-03-05.md:1").waitFor();
+    expect(await first.getByText("names and headings").isVisible()).toBe(false);
+    await first.getByText("Explain").click();
     await first.getByText("names and headings").waitFor();
-    expect(await first.locator("mark").first().textContent()).toBe("Ferry");
+    expect(await first.locator(".markdown mark").first().textContent()).toBe("ferry");
     expect(page.url()).toContain("q=ferry");
-    await page.getByRole("searchbox").fill("database port");
-    await page.getByRole("link", { name: /^MEMORY\.md:3/u }).waitFor();
+    await page.getByRole("combobox", { name: "Ask your notes" }).fill("database port");
+    await page.getByText("MEMORY.md:3", { exact: true }).waitFor();
     await page.reload();
-    await page.getByRole("link", { name: /^MEMORY\.md:3/u }).waitFor();
+    await page.getByText("MEMORY.md:3", { exact: true }).waitFor();
     expect(complaints.lines).toEqual([]);
   });
 
@@ -41,21 +44,21 @@ describe.skipIf(!hasBrowser)("the search", () => {
     api.reset();
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
-    await page.getByRole("searchbox").focus();
+    await page.getByRole("combobox", { name: "Ask your notes" }).focus();
     for (const letter of question) {
       await page.keyboard.press(letter);
       await page.clock.runFor(60);
     }
-    await page.getByRole("link", { name: "memory/2026-03-05.md:1" }).waitFor();
+    await page.getByText("memory/2026-03-05.md:1", { exact: true }).waitFor();
     await page.clock.runFor(200);
     expect(api.stats().embeddingRequests).toBe(0);
     await page.clock.runFor(300);
     const inputs = (): unknown[] => api.log.map(({ body }) => (JSON.parse(body) as { input: unknown }).input);
     await eventually(() => api.log.length > 0);
     expect(inputs()).toEqual([[question]]);
-    await page.getByRole("searchbox").fill("pump");
+    await page.getByRole("combobox", { name: "Ask your notes" }).fill("pump");
     await page.clock.runFor(60);
-    await page.getByRole("link", { name: /^memory\/house\/pump\.md/u }).waitFor();
+    await page.locator(".result").getByRole("link", { name: "Heat pump" }).waitFor();
     expect(api.stats().embeddingRequests).toBe(1);
     await page.keyboard.press("Enter");
     await page.clock.runFor(60);
@@ -63,17 +66,29 @@ describe.skipIf(!hasBrowser)("the search", () => {
     expect(inputs()).toEqual([[question], ["pump"]]);
   });
 
-  test("has filters that write the language of questions, and read it", async () => {
+  test("completes filters from the notes, and is used by keyboard alone", async () => {
     const ui = await startUi({ notes });
-    const { page } = await openAt(ui, "/search?q=pump");
-    await page.getByText("Filters").click();
-    await page.getByLabel("Tag").fill("house");
-    await page.getByLabel("Tag").blur();
-    await page.waitForURL(/tag(?:%3A|:)house/u);
-    expect(await page.getByRole("searchbox").inputValue()).toBe("pump tag:house");
-    await page.goto(`${ui.origin}/search?q=${encodeURIComponent('pump path:"memory/house"')}`);
-    await page.getByRole("link", { name: /^memory\/house\/pump\.md/u }).waitFor();
-    expect(await page.getByLabel("Folder or file").inputValue()).toBe("memory/house");
+    const { page } = await openAt(ui, "/search");
+    await page.getByRole("link", { name: /Heat pump/u }).waitFor();
+    await page.keyboard.type("tag:ho");
+    await page.getByRole("option", { name: /^house 1/u }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    const field = page.getByRole("combobox", { name: "Ask your notes" });
+    await expect.poll(() => field.inputValue()).toBe("tag:house ");
+    const result = page.locator(".result").getByRole("link", { name: "Heat pump" });
+    await result.waitFor();
+    await page.getByRole("complementary", { name: "Preview" }).getByText("The pump hums at night.").waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/notes\/memory\/house\/pump\.md/u);
+    await page.getByRole("heading", { level: 1 }).first().waitFor();
+    await page.goBack();
+    const focused = (): Promise<unknown> =>
+      page.evaluate("document.activeElement.textContent || document.activeElement.role");
+    await expect.poll(focused).toBe("Heat pump");
+    await page.keyboard.press("Escape");
+    await expect.poll(focused).toBe("combobox");
   });
 
   test.each(data.missing as [string, string, string, string][])(
@@ -81,7 +96,7 @@ describe.skipIf(!hasBrowser)("the search", () => {
     async (_, asked, target, step) => {
       const { page } = await openAt(await startUi({ notes }), `/search?q=${encodeURIComponent(asked)}&tab=why`);
       await page.getByLabel("A file, path:line, or words of a line").fill(target);
-      await page.getByRole("button", { name: "Look" }).click();
+      await page.getByRole("button", { name: "Explain" }).click();
       await page.locator("li.failed strong", { hasText: step }).waitFor();
       expect(await page.locator("li.failed").count()).toBe(1);
       expect(page.url()).toContain("target=");
@@ -91,7 +106,7 @@ describe.skipIf(!hasBrowser)("the search", () => {
   test.each(["memory/2026-03-05.md:3", "The ferry to Oslo leaves at nine."])("says where it is: %s", async (target) => {
     const ui = await startUi({ notes });
     const { page } = await openAt(ui, `/search?q=ferry&tab=why&target=${encodeURIComponent(target)}`);
-    await page.getByText("This: 1.").waitFor();
+    await page.getByText("This one: 1.").waitFor();
     expect(await page.locator("li.failed").count()).toBe(0);
   });
 
@@ -101,9 +116,9 @@ describe.skipIf(!hasBrowser)("the search", () => {
     );
     const ui = await startUi({ notes: { ...notes, ...many } });
     const { page } = await openAt(ui, "/search?q=ferry&tab=why&max=1&target=memory/n9.md");
-    await page.getByText("The one before it: ").waitFor();
+    await page.getByText("The one ranked above it: ").waitFor();
     expect(await page.locator("li.failed").count()).toBe(1);
-    await page.getByRole("button", { name: "Do it" }).click();
+    await page.getByRole("button", { name: "Apply" }).click();
     await page.locator("li.failed").waitFor({ state: "detached" });
     expect(Number(new URL(page.url()).searchParams.get("max"))).toBeGreaterThan(1);
   });
@@ -118,7 +133,7 @@ describe.skipIf(!hasBrowser)("the search", () => {
       .waitFor();
     expect(await page.locator(".slopes g.gone").count()).toBe(await page.getByText(/only in A/u).count());
     expect(await page.locator(".slopes g.same").count()).toBe(1);
-    await page.getByRole("tab", { name: "As an agent gets it" }).click();
+    await page.getByRole("tab", { name: "Agent view" }).click();
     await page.getByText(/about \d+ tokens/u).waitFor();
     const answer: unknown = JSON.parse((await page.locator("pre").textContent()) ?? "");
     expect(answer).toMatchObject({ results: expect.any(Array) as unknown });
@@ -134,8 +149,8 @@ describe.skipIf(!hasBrowser)("the search", () => {
       );
     writeFileSync(path.join(ui.workspaceDir, "memory/new.md"), "The zeppelin lands at dawn.\n");
     const synced = ui.host.memory.sync({ reason: "test", force: true });
-    await page.getByRole("searchbox").fill("zeppelin");
-    await page.getByRole("link", { name: /^memory\/new\.md/u }).waitFor();
+    await page.getByRole("combobox", { name: "Ask your notes" }).fill("zeppelin");
+    await page.getByText("memory/new.md:1", { exact: true }).waitFor();
     await synced;
     expect(await page.locator(".result").count()).toBe(1);
   });
@@ -155,8 +170,8 @@ describe.skipIf(!hasBrowser)("the search", () => {
   });
 
   test("says what to do in an empty folder", async () => {
-    const { page } = await openAt(await startUi({ notes: {} }), "/");
-    await page.getByText("There are no notes yet").waitFor();
+    const { page } = await openAt(await startUi({ notes: {} }), "/search");
+    await page.getByText("No notes yet").waitFor();
     expect(await page.getByText("--workspace").count()).toBe(1);
   });
 });

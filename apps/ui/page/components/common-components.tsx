@@ -2,6 +2,34 @@ import type { VNode, ComponentChildren } from "preact";
 import { useState, useEffect, useRef } from "preact/hooks";
 import { t, isWord } from "../words/translate.ts";
 import { AskError } from "../state/api-client.ts";
+import drawn from "./icons.json" with { type: "json" };
+
+export type IconName = keyof typeof drawn.icons;
+
+/** A picture beside a text or in a button with a label: hidden from screen readers. */
+export function Icon({ name }: { name: IconName }): VNode {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      <path d={drawn.icons[name]} />
+    </svg>
+  );
+}
+
+interface IconButtonProps {
+  icon: IconName;
+  label: string;
+  onClick: () => void;
+  pressed?: boolean;
+}
+
+/** A button that shows an icon only; its label is its name and its tooltip. */
+export function IconButton({ icon, label, onClick, pressed }: IconButtonProps): VNode {
+  return (
+    <button type="button" class="quiet" title={label} aria-label={label} aria-pressed={pressed} onClick={onClick}>
+      <Icon name={icon} />
+    </button>
+  );
+}
 
 const shownMs = 1500;
 
@@ -14,49 +42,68 @@ export function CopyButton({ text, label }: { text: string; label?: string }): V
   };
   return (
     <button type="button" class="quiet" onClick={() => void copy()}>
+      <Icon name={isCopied ? "check" : "copy"} />
       <span aria-live="polite">{isCopied ? t("common.copied") : (label ?? t("common.copy"))}</span>
     </button>
   );
 }
 
-/** A modal dialog. The browser keeps the focus in it, and Escape closes it. */
-export function Dialog({
-  title,
-  onClose,
-  children,
-}: {
+interface DialogProps {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-}): VNode {
+  /** False: the title is the name only, as for the palette. */
+  hasHead?: boolean;
+}
+
+/** A modal dialog. The browser keeps the focus in it, Escape closes it, and so does a click beside it. */
+export function Dialog({ title, onClose, children, hasHead = true }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
   return (
-    <dialog ref={dialog} aria-label={title} onClose={onClose}>
-      <header class="dialog-head">
-        <h2>{title}</h2>
-        <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
-          {t("common.close")}
-        </button>
-      </header>
+    <dialog
+      ref={dialog}
+      aria-label={title}
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && dialog.current.close()}
+    >
+      {hasHead && (
+        <header class="dialog-head">
+          <h2>{title}</h2>
+          <IconButton icon="x" label={t("common.close")} onClick={() => dialog.current?.close()} />
+        </header>
+      )}
       {children}
     </dialog>
   );
 }
 
-export function Loading(): VNode {
+/** A placeholder until the answer is known. */
+export function Loading({ lines = 3 }: { lines?: number }): VNode {
   return (
-    <p class="loading" role="status">
-      {t("shell.loading")}
-    </p>
+    <div class="loading" role="status">
+      <span class="hidden">{t("shell.loading")}</span>
+      {Array.from({ length: lines }, (_, line) => (
+        <i key={line} />
+      ))}
+    </div>
   );
 }
 
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }): VNode {
+export function Empty({
+  title,
+  icon,
+  children,
+}: {
+  title: string;
+  icon?: IconName;
+  children?: ComponentChildren;
+}): VNode {
   return (
     <section class="empty">
+      {icon && <Icon name={icon} />}
       <h2>{title}</h2>
       {children}
     </section>
@@ -88,4 +135,52 @@ export function Failed({ error, onAgain }: { error: AskError; onAgain?: () => vo
       )}
     </div>
   );
+}
+
+interface TabsProps<Name extends string> {
+  /** Of the tab that is open, and of its panel: `${id}-panel`. */
+  id: string;
+  names: readonly Name[];
+  open: Name;
+  labelOf: (name: Name) => string;
+  onOpen: (name: Name) => void;
+}
+
+/** Tabs above a panel. Arrow keys, Home and End open the next one. */
+export function Tabs<Name extends string>({ id, names, open, labelOf, onOpen }: TabsProps<Name>): VNode {
+  const list = useRef<HTMLDivElement>(null);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const at = names.indexOf(open);
+    const keys: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 };
+    const to = keys[event.key];
+    const name = to === undefined ? undefined : names.at(to % names.length);
+    if (name === undefined) return;
+    event.preventDefault();
+    onOpen(name);
+    list.current?.querySelectorAll("button")[names.indexOf(name)]?.focus();
+  };
+  return (
+    <div ref={list} class="tabs" role="tablist" onKeyDown={onKeyDown}>
+      {names.map((name) => (
+        <button
+          key={name}
+          type="button"
+          role="tab"
+          id={`${id}-${name}`}
+          tabIndex={name === open ? 0 : -1}
+          aria-selected={name === open}
+          aria-controls={`${id}-panel`}
+          onClick={() => onOpen(name)}
+        >
+          {labelOf(name)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** The language of a text by its script, for fonts, line breaks and voices; undefined: that of the page. */
+export function languageOf(text: string): string | undefined {
+  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) return "ja";
+  return /\p{Script=Han}/u.test(text) ? "zh-CN" : undefined;
 }

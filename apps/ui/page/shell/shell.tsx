@@ -1,29 +1,61 @@
 import type { VNode } from "preact";
-import { Empty, Loading } from "../components/common-components.tsx";
-import { language, type Theme, theme } from "../state/preferences.ts";
+import { signal } from "@preact/signals";
+import { Empty, Icon, IconButton, Loading } from "../components/common-components.tsx";
+import { useShortcuts } from "../components/shortcuts.ts";
 import { facts, session } from "../state/api-client.ts";
-import { pathname } from "../state/page-address.ts";
+import { go, pathname } from "../state/page-address.ts";
 import { views, viewAt } from "../views/views.ts";
 import { t } from "../words/translate.ts";
-import { KeyList, keysShown } from "./keyboard-shortcuts.tsx";
+import { HealthLine } from "./health-line.tsx";
+import { KeyList } from "./keyboard-shortcuts.tsx";
 import { ViewFrame } from "./lazy-view.tsx";
+import { Palette } from "./palette.tsx";
+import { Settings } from "./settings.tsx";
 
-/** The whole page: header, views, and the open one. */
+const openDialog = signal<"palette" | "keys" | "settings" | undefined>(undefined);
+
+/** The whole page: the views at the side, the open one, and dialogs. */
 export function Shell(): VNode {
   const view = viewAt(pathname.value);
   document.title = view === undefined ? "memslot" : `${t(view.title)} · memslot`;
+  const close = (): void => void (openDialog.value = undefined);
+  useShortcuts([
+    { keys: "mod+k", label: "keys.palette", run: () => (openDialog.value = "palette") },
+    { keys: "/", label: "keys.search", run: focusSearch },
+    { keys: "?", label: "keys.this", run: () => (openDialog.value = "keys") },
+    { keys: ",", label: "settings.title", run: () => (openDialog.value = "settings") },
+    ...views.map(({ path, title }, index) => ({ keys: String(index + 1), label: title, run: () => go(path) })),
+  ]);
   return (
     <>
       <a class="skip" href="#main">
         {t("nav.skip")}
       </a>
-      <Head />
+      <div class="side">
+        <Bar />
+        <nav class="views" aria-label={t("nav.label")}>
+          {views.map(({ path, title, icon }) => (
+            <a key={path} href={path} title={t(title)} aria-current={path === view?.path ? "page" : undefined}>
+              <Icon name={icon} />
+              <span>{t(title)}</span>
+            </a>
+          ))}
+        </nav>
+      </div>
       <main id="main" tabIndex={-1}>
         <Content />
       </main>
-      {keysShown.value && <KeyList />}
+      {openDialog.value === "keys" && <KeyList onClose={close} />}
+      {openDialog.value === "settings" && <Settings onClose={close} />}
+      {openDialog.value === "palette" && <Palette onClose={close} />}
     </>
   );
+}
+
+function focusSearch(): void {
+  const field = document.querySelector<HTMLInputElement>("main input[type=search]");
+  if (field === null) go("/search");
+  else field.focus();
 }
 
 function Content(): VNode {
@@ -56,52 +88,21 @@ function Content(): VNode {
   );
 }
 
-function Head(): VNode {
-  const about = facts.value;
-  const open = viewAt(pathname.value);
+/** Whose memory this is, its health, and the tools. */
+function Bar(): VNode {
+  const { agentId, workspaceDir, readOnly } = facts.value ?? {};
   return (
-    <header class="head">
-      <p class="brand">
-        <strong>memslot</strong>
-        {about && (
-          <span class="about" title={about.workspaceDir}>
-            {about.agentId} · {about.workspaceDir}
-            {about.readOnly && ` · ${t("shell.readOnly")}`}
-          </span>
-        )}
+    <header class="bar">
+      <p class="brand" title={workspaceDir}>
+        <strong>{workspaceDir?.split(/[\\/]/u).at(-1) ?? "memslot"}</strong>
+        {agentId !== undefined && <span class="faint line">{agentId}</span>}
+        {readOnly === true && <span class="chip">{t("shell.readOnly")}</span>}
       </p>
-      <nav aria-label={t("nav.label")}>
-        {views.map((view) => (
-          <a key={view.path} href={view.path} aria-current={view === open ? "page" : undefined}>
-            {t(view.title)}
-          </a>
-        ))}
-      </nav>
-      <div class="choices">
-        <select
-          aria-label={t("shell.theme")}
-          value={theme.value}
-          onChange={(event) => (theme.value = event.currentTarget.value as Theme)}
-        >
-          <option value="auto">{t("shell.theme.auto")}</option>
-          <option value="light">{t("shell.theme.light")}</option>
-          <option value="dark">{t("shell.theme.dark")}</option>
-        </select>
-        <select
-          aria-label={t("shell.language")}
-          value={language.value}
-          onChange={(event) => (language.value = event.currentTarget.value === "zh" ? "zh" : "en")}
-        >
-          <option value="en" lang="en">
-            English
-          </option>
-          <option value="zh" lang="zh-CN">
-            中文
-          </option>
-        </select>
-        <button type="button" class="quiet" onClick={() => (keysShown.value = true)}>
-          {t("shell.keys")}
-        </button>
+      <HealthLine />
+      <div class="tools">
+        <IconButton icon="command" label={t("keys.palette")} onClick={() => (openDialog.value = "palette")} />
+        <IconButton icon="keyboard" label={t("keys.title")} onClick={() => (openDialog.value = "keys")} />
+        <IconButton icon="settings" label={t("settings.title")} onClick={() => (openDialog.value = "settings")} />
       </div>
     </header>
   );

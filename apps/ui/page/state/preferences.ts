@@ -3,8 +3,8 @@ import { effect, signal } from "@preact/signals";
 export type Theme = (typeof themes)[number];
 export type Language = (typeof languages)[number];
 
-const themes = ["auto", "light", "dark"] as const;
-const languages = ["en", "zh"] as const;
+export const themes = ["auto", "light", "dark"] as const;
+export const languages = ["en", "zh"] as const;
 
 /** Without browser storage: kept until the page is reloaded. */
 const unstored = new Map<string, string>();

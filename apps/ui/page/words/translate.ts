@@ -1,18 +1,44 @@
 import { type Language, language } from "../state/preferences.ts";
 import en from "./en.json" with { type: "json" };
 import zh from "./zh.json" with { type: "json" };
+import library from "./library-zh.json" with { type: "json" };
 
 /** Every text of the page by name; `{name}` is a placeholder. Both languages have the same names. */
 export type WordName = keyof typeof en;
+/** One text, or one for each plural category of `count`: `{ "one": …, "other": … }`. */
+type Text = string | { one?: string; other: string };
 
-const tables: Record<Language, Record<WordName, string>> = { en, zh };
+const tables: Record<Language, Record<WordName, Text>> = { en, zh };
 
 /** A text in the current language. Read in a component, it changes with the language. */
 export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {
   const text = tables[language.value][name];
-  return text.replaceAll(/\{(\w+)\}/gu, (whole, key: string) =>
+  const plural = (): "one" | "other" =>
+    new Intl.PluralRules(localeName()).select(Number(given["count"])) === "one" ? "one" : "other";
+  const form = typeof text === "string" ? text : (text[plural()] ?? text.other);
+  return form.replaceAll(/\{(\w+)\}/gu, (whole, key: string) =>
     key in given ? formatted(given[key] ?? whole) : whole,
   );
+}
+
+const sentences = Object.entries(library).map(([text, translation]) => {
+  const parts = text.split(/\{\d\}/u).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`));
+  return [new RegExp(`^${parts.join("(.*)")}$`, "su"), translation] as const;
+});
+
+/** A sentence of the library in the current language; without a translation, the English one. */
+export function sentence(text: string): string {
+  if (language.value === "en") return text;
+  const translated = (part: string): string => {
+    for (const [pattern, translation] of sentences) {
+      const found = pattern.exec(part);
+      if (found !== null)
+        return translation.replaceAll(/\{(\d)\}/gu, (_, at: string) => translated(found[Number(at) + 1] ?? ""));
+    }
+    return part;
+  };
+  const whole = translated(text);
+  return whole === text ? text.split("; ").map(translated).join("；") : whole;
 }
 
 /** Whether there is a text of this name: some codes of the server have none. */

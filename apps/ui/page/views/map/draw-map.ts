@@ -17,8 +17,11 @@ export function drawMap(canvas: HTMLCanvasElement, frame: Frame, { map, kinds, o
   const density = devicePixelRatio || 1;
   const [width, height] = [Math.round(frame.width * density), Math.round(frame.height * density)];
   if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
-  const style = getComputedStyle(canvas);
-  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  // A token is resolved for the colour scheme only as the value of a colour.
+  const colour = (name: string): string => {
+    canvas.style.color = `var(${name})`;
+    return getComputedStyle(canvas).color;
+  };
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, frame.width, frame.height);
   const size = Math.min(7, 2 + Math.sqrt(frame.scale / 400) + (map.x.length < 2_000 ? 2 : 0));

@@ -1,33 +1,34 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { MemoryFileFacts } from "@memslot/core";
-import { Loading } from "../../components/common-components.tsx";
-import { query } from "../../state/page-address.ts";
+import { languageOf, Loading } from "../../components/common-components.tsx";
 import { t } from "../../words/translate.ts";
-import { linesOf, noteHref } from "./note-addresses.ts";
+import { noteHref } from "./note-addresses.ts";
+import { markdownWords, useMarkdown } from "./passage.tsx";
 import type { RenderedBlock } from "./render-markdown.ts";
 
 type Render = typeof import("./render-markdown.ts").renderMarkdown;
 
-/** A note as preview or source, with lines and passages in the margin, scrolled to the requested line. */
-export function NoteBody({
-  text,
-  facts,
-  isRaw,
-}: {
+interface NoteBodyProps {
   text: string;
   facts: MemoryFileFacts | undefined;
   isRaw: boolean;
-}): VNode {
+  /** First and last requested line. */
+  asked: readonly [from: number, to: number] | undefined;
+}
+
+/** A note as preview or source, with lines and passages in the margin, scrolled to the requested line. */
+export function NoteBody({ text, facts, isRaw, asked }: NoteBodyProps): VNode {
   const lines = useMemo(() => text.split("\n"), [text]);
   const body = useRef<HTMLDivElement>(null);
-  const asked = linesOf(query.value.get("line"));
-  const [render, setRender] = useState<Render | undefined>(undefined);
+  const render = useMarkdown();
   useEffect(() => {
-    void import("./render-markdown.ts").then((module) => setRender(() => module.renderMarkdown));
-  }, []);
-  useEffect(() => {
-    body.current?.querySelector(".asked")?.scrollIntoView({ block: "center" });
+    const target = body.current?.querySelector(".asked");
+    const pane = target?.closest(".detail");
+    // In a pane beside a list, the list must not scroll.
+    if (target && pane)
+      pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
+    else target?.scrollIntoView({ block: "center" });
   }, [asked?.[0], render, isRaw, text]);
   if (isRaw) return <RawLines lines={lines} facts={facts} asked={asked} body={body} />;
   if (render === undefined) return <Loading />;
@@ -63,12 +64,7 @@ function Rendered({ lines, facts, asked, body, render }: BodyProps & { render: R
     () =>
       render(lines, head.lines, {
         hrefOf: (kind, target) => hrefOf(facts, kind, target),
-        words: {
-          image: t("notes.image"),
-          done: t("notes.task.done"),
-          open: t("notes.task.open"),
-          missing: t("notes.link.missing"),
-        },
+        words: markdownWords(),
       }),
     [lines, facts, head, render],
   );
@@ -104,7 +100,7 @@ function Block({ block }: { block: RenderedBlock }): VNode {
   useEffect(() => {
     place.current?.replaceChildren(block.content.cloneNode(true));
   }, [block]);
-  return <div ref={place} class="markdown" />;
+  return <div ref={place} class="markdown" lang={languageOf(block.content.textContent)} />;
 }
 
 /** The line number, and the start of a passage. */

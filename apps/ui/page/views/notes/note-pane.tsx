@@ -7,7 +7,7 @@ import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { drafts, keepDraft, NoteEditor } from "./note-editor.tsx";
 import { NoteBody } from "./note-body.tsx";
-import { noteHref } from "./note-addresses.ts";
+import { linesOf, noteHref } from "./note-addresses.ts";
 
 export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
@@ -38,7 +38,7 @@ export function NotePane({ path }: { path: string }): VNode {
         {note.fixed !== undefined && <p class="faint">{note.fixed}</p>}
       </header>
       {draft === undefined ? (
-        <NoteBody text={note.text} facts={known} isRaw={isRaw} />
+        <NoteBody text={note.text} facts={known} isRaw={isRaw} asked={linesOf(query.value.get("line"))} />
       ) : (
         <NoteEditor path={path} draft={draft} onSaved={() => refetch(asked)} />
       )}

@@ -1,0 +1,61 @@
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { WordName } from "../words/translate.ts";
+
+export interface Shortcut {
+  /** As in `KeyboardEvent.key`; `mod+k`: with Ctrl or ⌘. */
+  keys: string;
+  label: WordName;
+  run: () => void;
+}
+
+/** Of the shell and the open view. The last one of a key wins. */
+export const shortcuts = signal<readonly Shortcut[]>([]);
+
+/** Shortcuts while a component is shown: listed under `?` and offered by the palette. */
+export function useShortcuts(own: readonly Shortcut[]): void {
+  const latest = useRef(own);
+  latest.current = own;
+  useEffect(() => {
+    const mine = own.map((each, index) => ({ ...each, run: () => latest.current[index]?.run() }));
+    shortcuts.value = [...shortcuts.peek(), ...mine];
+    return () => {
+      shortcuts.value = shortcuts.peek().filter((each) => !mine.includes(each));
+    };
+  }, [own.map(({ keys }) => keys).join(" ")]);
+}
+
+/** `j` and `k` move the focus between elements of the document, `undefined` is before the first one. */
+export function useFocusKeys(selector: string): void {
+  useShortcuts([
+    { keys: "j", label: "keys.next", run: () => moveFocus(selector, 1) },
+    { keys: "k", label: "keys.previous", run: () => moveFocus(selector, -1) },
+  ]);
+}
+
+/** Whether there is an element `step` further, which has the focus then. */
+export function moveFocus(selector: string, step: number): boolean {
+  const all = [...document.querySelectorAll<HTMLElement>(selector)];
+  const at = all.indexOf(document.activeElement as HTMLElement);
+  const next = all[at + step];
+  next?.focus();
+  return next !== undefined;
+}
+
+/** Runs the shortcut of a pressed key. Single keys are text in a field, and belong to an open dialog. */
+export function followKeys(): void {
+  addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.altKey || event.isComposing) return;
+    const isMod = event.metaKey || event.ctrlKey;
+    if (!isMod && isTyping(event.target)) return;
+    const keys = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
+    const found = shortcuts.value.findLast((each) => each.keys === keys);
+    if (found === undefined) return;
+    event.preventDefault();
+    found.run();
+  });
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable], dialog") !== null;
+}

@@ -1,0 +1,24 @@
+import type { VNode } from "preact";
+import { session } from "../state/api-client.ts";
+import { status, syncing } from "../state/server-events.ts";
+import { t } from "../words/translate.ts";
+
+/** Whether answers can be relied on, in a few words that lead to the details. */
+export function HealthLine(): VNode | null {
+  const progress = syncing.value?.progress;
+  const [kind, text] =
+    session.value === "offline"
+      ? (["bad", t("shell.offline.title")] as const)
+      : progress !== undefined
+        ? (["faint", t("health.line.checking", { count: progress.total })] as const)
+        : status.value === undefined
+          ? (["faint", t("shell.loading")] as const)
+          : (["good", t("health.line.files", { count: status.value.files ?? 0 })] as const);
+  if (session.value === "locked") return null;
+  return (
+    <a class="health-line" href="/health">
+      <i class={kind} aria-hidden="true" />
+      <span class="line">{text}</span>
+    </a>
+  );
+}

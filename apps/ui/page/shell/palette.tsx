@@ -1,0 +1,64 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { NotesAnswer } from "../../src/api-types.ts";
+import { Dialog } from "../components/common-components.tsx";
+import { matching, type Option, useOptionList } from "../components/option-list.tsx";
+import { shortcuts } from "../components/shortcuts.ts";
+import { pathWith } from "../state/api-client.ts";
+import { useQuery } from "../state/queries.ts";
+import { go } from "../state/page-address.ts";
+import { views } from "../views/views.ts";
+import { noteHref } from "../views/notes/note-addresses.ts";
+import { t } from "../words/translate.ts";
+import { Keys } from "./keyboard-shortcuts.tsx";
+
+const mostNotes = 30;
+
+/** Finds views, actions and notes by name. */
+export function Palette({ onClose }: { onClose: () => void }): VNode {
+  const [typed, setTyped] = useState("");
+  const { data } = useQuery<NotesAnswer>("/api/notes");
+  const closing = (run: () => void) => (): void => {
+    onClose();
+    run();
+  };
+  const goTo = (address: string): (() => void) => closing(() => go(address));
+  const ways: Option[] = shortcuts.value.map(({ keys, label, run }) => {
+    const icon = views.find(({ title }) => title === label)?.icon ?? "corner-down-left";
+    return { id: `${keys} ${label}`, text: t(label), icon, hint: <Keys keys={keys} />, run: closing(run) };
+  });
+  const files = typed === "" ? [] : (data?.list?.files ?? []).filter(({ source }) => source === "memory");
+  const notes = matching(files, typed, ({ title = "", path }) => `${title} ${path}`).slice(0, mostNotes);
+  const search: Option = {
+    id: "search",
+    text: t("palette.search", { words: typed }),
+    icon: "search",
+    run: goTo(pathWith("/search", { q: typed })),
+  };
+  const options: Option[] = [
+    ...matching(ways, typed, ({ text }) => text).filter(({ text }) => text !== t("keys.palette")),
+    ...notes.map(({ path, title }): Option => {
+      const name = title ?? path;
+      return { id: path, text: name, hint: path, icon: "file-text", run: goTo(noteHref(path)) };
+    }),
+    ...(typed.trim() === "" ? [] : [search]),
+  ];
+  const { field, onKey, list } = useOptionList({ id: "palette", label: t("keys.palette"), options, first: 0 });
+  return (
+    <Dialog title={t("keys.palette")} onClose={onClose} hasHead={false}>
+      <div class="palette">
+        <input
+          {...field}
+          autoFocus
+          type="search"
+          aria-label={t("keys.palette")}
+          placeholder={t("palette.field")}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+          onKeyDown={onKey}
+        />
+        {list}
+      </div>
+    </Dialog>
+  );
+}

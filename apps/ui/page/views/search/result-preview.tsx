@@ -1,0 +1,37 @@
+import type { VNode } from "preact";
+import type { FoundResult, NoteAnswer } from "../../../src/api-types.ts";
+import { CopyButton, Failed, Icon, Loading } from "../../components/common-components.tsx";
+import { OpenInEditor } from "../../components/open-in-editor.tsx";
+import { pathWith } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
+import { t } from "../../words/translate.ts";
+import { NoteBody } from "../notes/note-body.tsx";
+import { Passage } from "../notes/passage.tsx";
+import { firstMatch, isConversation, resultHref } from "./result-card.tsx";
+
+/** The whole note of a result beside the list, at its passage. */
+export function ResultPreview({ result, title }: { result: FoundResult; title: string }): VNode {
+  const { path, startLine, endLine, citation } = result;
+  const lines = startLine === endLine ? `L${startLine}` : `L${startLine}-L${endLine}`;
+  const asked = isConversation(result) ? undefined : pathWith("/api/notes/file", { path });
+  const { data, error } = useQuery<NoteAnswer>(asked);
+  return (
+    <aside class="detail" aria-label={t("search.preview")}>
+      <p class="row">
+        <a class="button quiet" href={resultHref(result)}>
+          <Icon name="maximize-2" />
+          {t("common.open")}
+        </a>
+        <CopyButton text={citation ?? `${path}#${lines}`} label={t("search.cite")} />
+        {asked !== undefined && <OpenInEditor path={path} line={firstMatch(result)} />}
+      </p>
+      <h2>{title}</h2>
+      {asked === undefined && <Passage lines={result.lines} path={path} />}
+      {error && <Failed error={error} />}
+      {asked !== undefined && data === undefined && error === undefined && <Loading lines={6} />}
+      {asked !== undefined && data?.path === path && (
+        <NoteBody text={data.note.text} facts={data.facts} isRaw={false} asked={[startLine, endLine]} />
+      )}
+    </aside>
+  );
+}

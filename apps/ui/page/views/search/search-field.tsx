@@ -1,0 +1,114 @@
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { NotesAnswer } from "../../../src/api-types.ts";
+import { type Option, useOptionList } from "../../components/option-list.tsx";
+import { moveFocus } from "../../components/shortcuts.ts";
+import { facts } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
+import { go, query } from "../../state/page-address.ts";
+import { status } from "../../state/server-events.ts";
+import { t } from "../../words/translate.ts";
+import { completions } from "./complete-query.ts";
+import { remember } from "./questions.ts";
+
+/** Between two keyword searches while the user types; the first one does not wait. */
+const betweenMs = 50;
+/** After this pause the text is a query. Before that, or Enter, it is sent to no provider. */
+const pauseMs = 350;
+
+interface SearchFieldProps {
+  asked: string;
+  onSettled: (question: string) => void;
+}
+
+/** The search field: searches while typing, with a minimum interval; the query is in the address. */
+export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
+  const [typed, setTyped] = useState(asked);
+  const [isComposing, setComposing] = useState(false);
+  const [isClosed, setClosed] = useState(true);
+  const last = useRef(asked);
+  const askedAt = useRef(0);
+  const { data } = useQuery<NotesAnswer>("/api/notes");
+  const ask = (): void => {
+    last.current = typed;
+    askedAt.current = performance.now();
+    const search = new URLSearchParams(query.value);
+    for (const name of ["max", "tokens", "min"]) search.delete(name);
+    if (typed === "") search.delete("q");
+    else search.set("q", typed);
+    go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
+  };
+  useEffect(() => {
+    // Back, or a link.
+    if (asked !== last.current) {
+      setTyped(asked);
+      onSettled(asked);
+    }
+    last.current = asked;
+  }, [asked]);
+  useEffect(() => {
+    // An input method shows letters before it composes words.
+    const pause = isComposing ? undefined : setTimeout(onSettled, pauseMs, typed);
+    const wait = Math.max(0, askedAt.current + betweenMs - performance.now());
+    const key = typed === last.current ? undefined : setTimeout(ask, wait);
+    return () => {
+      clearTimeout(pause);
+      clearTimeout(key);
+    };
+  }, [typed, isComposing]);
+  const known = {
+    files: data?.list?.files ?? [],
+    sources: status.value?.sources ?? [],
+    today: facts.value?.today ?? "",
+  };
+  const found = isClosed ? [] : completions(typed, known);
+  const options = found.map(({ text, count, query: completed }): Option => {
+    return { id: text, text, hint: count === undefined ? undefined : String(count), run: () => setTyped(completed) };
+  });
+  const { field, onKey, list } = useOptionList({
+    id: "completions",
+    label: t("search.completions"),
+    options,
+    first: -1,
+  });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (onKey(event) || event.isComposing) return;
+    if (event.key === "Escape" && list !== null) setClosed(true);
+    else if (event.key === "ArrowDown") moveFocus(".result h2 a", 1);
+    else if (event.key !== "Enter") return;
+    else if (typed === last.current && isSettled.current === typed)
+      document.querySelector<HTMLElement>(".result h2 a")?.click();
+    else {
+      ask();
+      onSettled((isSettled.current = typed));
+      remember(typed);
+    }
+    event.preventDefault();
+  };
+  const isSettled = useRef<string | undefined>(undefined);
+  return (
+    <search class="question">
+      <input
+        {...field}
+        autoFocus
+        type="search"
+        aria-label={t("search.field")}
+        aria-describedby="search-hint"
+        placeholder={t("search.field")}
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value);
+          setClosed(false);
+        }}
+        onBlur={() => setClosed(true)}
+        onCompositionStart={() => setComposing(true)}
+        onCompositionEnd={() => setComposing(false)}
+        onKeyDown={onKeyDown}
+      />
+      {list}
+      <p id="search-hint" class="hidden">
+        {t("search.hint")}
+      </p>
+    </search>
+  );
+}
