@@ -14,6 +14,7 @@ import {
   geminiLine,
   opencodeDatabase,
   opencodeSession,
+  qwenSession,
   slugOf,
   user,
 } from "@memslot/fakes/clients";
@@ -62,6 +63,11 @@ const histories: Record<string, { folder: string; make(cwd: string): void; answe
     folder: ".copilot",
     make: (cwd) => copilotSession(lab.home, cwd, "5d1e", said),
     answer: ["copilot:/5d1e.jsonl", 7],
+  },
+  qwen: {
+    folder: ".qwen",
+    make: (cwd) => qwenSession(lab.home, cwd, "21ac", said),
+    answer: ["qwen:/SLUG/21ac.jsonl", 5],
   },
   cursor: {
     folder: ".config/Cursor",

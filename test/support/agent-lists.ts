@@ -155,6 +155,7 @@ export function clientsPage(): string {
   const others = elsewhere.map(
     ({ name, versions, test, proves }) => `- ${name} ${versions.join(" and ")} (\`${test}\`): ${proves}.`,
   );
+  const untried = agents.flatMap(({ id, name }) => (programs.some((row) => row.id === id) ? [] : name));
   return `# Programs that the tests drive
 
 \`npm run test:long\` installs these programs from npm at these versions and runs them without a terminal. A scripted model on
@@ -165,6 +166,8 @@ ${table(["", ...names], rows)}
 ${reasons.length > 0 ? `Not proved:\n\n${reasons.join("\n")}\n\n` : ""}In their own tests:
 
 ${others.join("\n")}
+
+These tests do not run ${untried.join(", ")}: for them memslot follows their documentation.
 
 Other versions may behave differently. [Connect](connect.md) lists what \`memslot connect\` writes for each program;
 [testing](testing.md) says how to run these tests without a network.

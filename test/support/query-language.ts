@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { makeFakeQmd } from "@memslot/fakes/qmd";
+import { clientSources } from "@memslot/core";
 import { createReferencePlugin, deterministicEmbeddings } from "@memslot/testkit";
 import type { Memory, MemorySearchOptions } from "memslot";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -147,7 +148,7 @@ export function describeQueryLanguage(backend: QueryBackend, checks: "all" | "ch
       expect(report.filters?.words).toBe("after:yesteryear source:nowhere ginger");
       expect(report.filters?.unread).toEqual([
         expect.stringMatching(/^after:yesteryear was taken for words: it is no time such as 2026-03-05/u),
-        "source:nowhere was taken for words: the sources are memory, sessions, journal, claude-code, codex, gemini, opencode, copilot, cursor",
+        `source:nowhere was taken for words: the sources are memory, sessions, journal, ${clientSources.join(", ")}`,
       ]);
       expect((await askIn(memory, "ginger")).report.filters).toBeUndefined();
     });

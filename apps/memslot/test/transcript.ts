@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
+import { clientIds, clientSources } from "@memslot/core";
 import { unseenCharacter } from "@memslot/core/host";
 import { expect, test } from "vitest";
 import { packageVersion } from "../src/package-version.ts";
@@ -234,6 +235,8 @@ const usualMasks: readonly Mask[] = [
   [/\b\d+(?:\.\d+)? m?s\b/gu, "N s"],
   [/\d+\.\d+\.\d+ on \w+ \w+/gu, "VERSION on PLATFORM"],
   [new RegExp(RegExp.escape(packageVersion()), "gu"), "VERSION"],
+  [new RegExp(clientIds.join(", "), "gu"), "AGENTS"],
+  [new RegExp(clientSources.join(", "), "gu"), "SOURCES"],
 ];
 
 function masked(text: string, sandbox: Sandbox): string {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type MemslotConfig, parseConfig } from "@memslot/core";
+import { clientSources, type MemslotConfig, parseConfig } from "@memslot/core";
 import { configKeys } from "../src/config/keys.ts";
 import { failure, withKey } from "./support/config-home.ts";
 /** What a configuration says of an agent, and the sources that this comes to. */
@@ -30,6 +30,7 @@ describe("defaults", () => {
       gemini: ["/home/u/.gemini"],
       opencode: ["/home/u/.local/share/opencode"],
       copilot: ["/home/u/.copilot"],
+      qwen: ["/home/u/.qwen"],
       cursor: [
         "/home/u/.cursor",
         `/home/u/${process.platform === "darwin" ? "Library/Application Support" : ".config"}/Cursor/User`,
@@ -157,7 +158,7 @@ describe("the sources of an agent", () => {
   test.each(settings.unknownSources)("with the unknown name %s are kept, with a notice", (name, hint) => {
     const config = parse(inDefaults({ sources: ["memory", name] }));
     expect(config.agent("main").memorySearch.sources).toEqual(["memory", name, "journal"]);
-    const notice = `memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, claude-code, codex, gemini, opencode, copilot, cursor), so only a memory plugin that knows it finds something there${hint}`;
+    const notice = `memorySearch.sources names "${name}", which is none of the sources here (memory, sessions, journal, ${clientSources.join(", ")}), so only a memory plugin that knows it finds something there${hint}`;
     expect(config.notices).toEqual([`the given configuration: agents.defaults.${notice}`]);
     expect(parse(inAgent({ sources: [name] })).notices).toEqual([
       `the given configuration: agents.list[work].${notice}`,

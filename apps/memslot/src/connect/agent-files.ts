@@ -44,7 +44,7 @@ export function filesOf(agent: Agent, place: AgentPlace, connection: Connection)
         json: [],
       });
     else {
-      const json = what === "server" ? serverEntries(file, connection) : hookEntries(agent, file, connection);
+      const json = what === "server" ? serverEntries(file, connection) : hookEntries(agent, file, connection, place);
       const same = found.find((each) => each.path === target);
       if (same === undefined) found.push({ path: target, what, json });
       else same.json.push(...json);
@@ -75,10 +75,11 @@ function hookEntries(
   { hooks = { events: {}, answers: {} } }: Agent,
   { handler, version }: AgentFile,
   { hook = "" }: Connection,
+  { platform }: AgentPlace,
 ): JsonEntry[] {
   const isUsed = (moment: HookMoment): boolean => moment !== "prompt" || hooks.answers.prompt !== undefined;
   const events = Object.entries(hooks.events).flatMap(([event, moment]) => (isUsed(moment) ? event : []));
-  const entries = events.map((event) => ({ list: ["hooks", event], item: handler?.(hook, event) }));
+  const entries = events.map((event) => ({ list: ["hooks", event], item: handler?.(hook, event, platform) }));
   return version === undefined ? entries : [{ path: ["version"], value: version, owner: "any" }, ...entries];
 }
 

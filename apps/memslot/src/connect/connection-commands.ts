@@ -71,7 +71,8 @@ function instructionsFor(readOnly: boolean): string[] {
 
 /**
  * A command line for the shell of an agent. On Windows that is PowerShell, cmd or Git Bash, sometimes with further
- * quotes around the line: all of them run `node`, few a quoted program, and PowerShell needs `&` before one.
+ * quotes around the line: all of them run `node`, few a quoted program, and PowerShell needs `&` before one. Paths in the
+ * arguments have slashes there, which need no quotes in any of these shells; a backslash is an escape in Git Bash.
  */
 export function commandLine(
   [program = "", ...words]: readonly string[],
@@ -79,8 +80,9 @@ export function commandLine(
   { platform, env }: { platform: NodeJS.Platform; env: NodeJS.ProcessEnv } = process,
   exists: (file: string) => boolean = existsSync,
 ): string {
-  const rest = words.map((word) => quoted(word, platform));
-  if (platform !== "win32") return [quoted(program, platform), ...rest].join(" ");
+  if (platform !== "win32") return [program, ...words].map((word) => quoted(word, platform)).join(" ");
+  const isPath = (word: string): boolean => /^(?:[a-z]:|\\)\\/iu.test(word) && !word.startsWith("\\\\?");
+  const rest = words.map((word) => quoted(isPath(word) ? word.replaceAll("\\", "/") : word, platform));
   const folders = (env["PATH"] ?? env["Path"] ?? "").split(";").filter((folder) => folder !== "");
   const first = folders.map((folder) => path.win32.join(folder, "node.exe")).find(exists);
   const start =
@@ -91,7 +93,8 @@ export function commandLine(
 }
 
 function quoted(word: string, platform: NodeJS.Platform): string {
-  if (/^[\w@%+=:,./-]+$/u.test(word)) return word;
+  // PowerShell splits words at commas and reads variables after `@`.
+  if ((platform === "win32" ? /^[\w+=:./-]+$/u : /^[\w@%+=:,./-]+$/u).test(word)) return word;
   if (platform === "win32") return `"${word.replaceAll('"', '\\"')}"`;
   return `"${word.replaceAll(/["$\\`]/gu, String.raw`\$&`)}"`;
 }

@@ -54,7 +54,8 @@ export function readEvent(text: string, given: ClientId, at: Date): HookEvent | 
     turnId,
     cwd: textIn(input, "cwd") ?? firstText(input["workspace_roots"]),
     source: textIn(input, "source"),
-    prompt: moment === "prompt" ? saidIn(input, "prompt", "user") : undefined,
+    prompt:
+      moment === "prompt" ? (saidIn(input, "submitted_prompt", "user") ?? saidIn(input, "prompt", "user")) : undefined,
     transcript: transcriptIn(input),
     messages: messagesIn(input, { sessionId, turnId, moment, at }),
   };
@@ -90,7 +91,7 @@ function messagesIn(
     return [{ role, id: id.slice(0, 32), at: at.toISOString(), text }];
   };
   const answer = moment === "turn-end" ? said("assistant", "last_assistant_message", "prompt_response") : [];
-  return [...said("user", "prompt"), ...answer];
+  return [...said("user", "submitted_prompt", "prompt"), ...answer];
 }
 
 function messageOf(value: unknown, now: Date): ConversationMessage[] {

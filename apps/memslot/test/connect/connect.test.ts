@@ -5,6 +5,7 @@ import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { type ClientId, clientIds } from "@memslot/core";
+import { agentOf, agents } from "@memslot/indexing/host";
 import { commandLine } from "../../src/connect/connection-commands.ts";
 import { isOwnHook, isOwnServer } from "../../src/connect/detect-memslot-entries.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
@@ -74,7 +75,7 @@ function others(file: string, text: string): unknown {
     string,
     Record<string, unknown>
   >;
-  for (const group of ["mcpServers", "mcp_servers", "servers", "context_servers", "mcp"]) {
+  for (const group of agents.flatMap(({ files }) => files.flatMap((each) => each.group ?? []))) {
     delete value[group]?.["memslot"];
     if (Object.keys(value[group] ?? {}).length === 0) delete value[group];
   }
@@ -116,8 +117,31 @@ test.each([
   const files = [node, "C:\\other\\node.exe"];
   const words = [node, "C:\\my tools\\memslot.js", "hook", "codex"];
   const line = commandLine(words, shell, { platform: "win32", env: { PATH } }, (file) => files.includes(file));
-  expect(line).toBe(`${start} "C:\\my tools\\memslot.js" hook codex`);
+  expect(line).toBe(`${start} "C:/my tools/memslot.js" hook codex`);
   expect(isOwnHook({ command: line })).toBe(true);
+});
+
+test("on Windows the command of a hook fits the shell in which each agent runs it", () => {
+  const node = String.raw`C:\nodejs\node.exe`;
+  const start = `"${node}" C:/bin/memslot.js hook`;
+  const lines = agents.flatMap(({ id, hooks }) => {
+    const words = [node, String.raw`C:\bin\memslot.js`, "hook", id, "--workspace", String.raw`\\nas\Ada's notes`];
+    const line = commandLine(words, hooks?.shell, { platform: "win32", env: {} }, () => false);
+    return hooks === undefined || id === "opencode" ? [] : [line.replace(' --workspace "//nas/Ada\'s notes"', "")];
+  });
+  expect(lines).toEqual([
+    `${start} claude-code`,
+    `& ${start} codex`,
+    `& ${start} gemini`,
+    `& ${start} copilot`,
+    `& ${start} qwen`,
+    `${start} cursor`,
+    `${start} vscode`,
+  ]);
+  const { handler } = agentOf("qwen").files.find(({ what }) => what === "hooks") ?? {};
+  const shell = { hooks: [{ shell: "powershell" }] };
+  expect(handler?.("x", "Stop", "win32")).toMatchObject(shell);
+  expect(handler?.("x", "Stop", "linux")).not.toMatchObject(shell);
 });
 
 /** Texts of one shape each: as the file that holds what they are about. */

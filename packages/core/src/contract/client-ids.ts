@@ -7,12 +7,15 @@ export const clientIds = [
   "gemini",
   "opencode",
   "copilot",
+  "qwen",
   "cursor",
   "vscode",
   "claude-desktop",
   "zed",
   "windsurf",
   "antigravity",
+  "crush",
+  "amp",
 ] as const;
 
 export type ClientId = (typeof clientIds)[number];
@@ -24,5 +27,6 @@ export const clientFolderPatterns = {
   gemini: ["$GEMINI_CLI_HOME/.gemini|~/.gemini"],
   opencode: ["$XDG_DATA_HOME/opencode|~/.local/share/opencode"],
   copilot: ["$COPILOT_HOME|~/.copilot"],
+  qwen: ["$QWEN_RUNTIME_DIR|$QWEN_HOME|~/.qwen"],
   cursor: ["~/.cursor", "@config/Cursor/User"],
 } as const;

@@ -7,6 +7,7 @@ import { copilot } from "./copilot.ts";
 import { cursor } from "./cursor.ts";
 import { gemini } from "./gemini.ts";
 import { opencode } from "./opencode.ts";
+import { qwen } from "./qwen.ts";
 
 const vscode: AgentCode = {
   files: { hooks: { handler: (command) => ({ type: "command", command, timeout: 10 }) } },
@@ -25,6 +26,7 @@ const codeOf: Readonly<Record<string, AgentCode>> = {
   cursor,
   gemini,
   opencode,
+  qwen,
   vscode,
 };
 

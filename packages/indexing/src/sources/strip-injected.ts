@@ -29,7 +29,7 @@ const thinkingTag = /<(think|thinking)>/gi;
 
 /** What programs put into a user's message: reminders, command output, the environment, what hooks gave, pictures. */
 const injectedTags =
-  "system[-_]reminder|hook_context|session_context|state_snapshot|(?:task|subagent)[-_]notification|teammate-message|command-(?:name|message|args)|local-command-\\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|ide_(?:opened_file|selection|diagnostics)|user_shell_command|bash-(?:input|stdout|stderr)|user-prompt-submit-hook|current_datetime";
+  "system[-_]reminder|hook_context|session_context|state_snapshot|(?:task|subagent)[-_]notification|teammate-message|command-(?:name|message|args)|local-command-\\w+|environment_context|user_instructions|permissions|turn_aborted|INSTRUCTIONS|ide_(?:opened_file|selection|diagnostics)|user_shell_command|bash-(?:input|stdout|stderr)|user-prompt-submit-hook|current_datetime|qwen:(?:user-prompt-submit|session-start)-context";
 const injectedTag = new RegExp(`<(${injectedTags}|image(?= (?:name|path)=))\\b[^<>\\n]{0,400}>`, "giu");
 const injectedStart = new RegExp(`^\\s*(?:<(?:${injectedTags})\\b|# AGENTS\\.md instructions)`, "iu");
 const closingTag = new RegExp(`</(?:${injectedTags})>`, "gu");

@@ -106,6 +106,29 @@ export function copilotSession(home: string, cwd: string, id: string, said: read
   ]);
 }
 
+/** A session of Qwen Code, with lines of a tool, a notification and what a hook added. */
+export function qwenSession(home: string, cwd: string, id: string, said: readonly Said[]): void {
+  const line = (type: string, text: string, more: object = {}, at = "2026-11-20T09:59:00.000Z"): object => ({
+    uuid: `${type}-${at}`,
+    sessionId: id,
+    timestamp: at,
+    type,
+    cwd,
+    message: { role: type === "assistant" ? "model" : "user", parts: [{ text, ...more }] },
+  });
+  const added = { text: "<qwen:user-prompt-submit-context>\ncaveat\n</qwen:user-prompt-submit-context>" };
+  writeLines(path.join(home, ".qwen/projects", slugOf(cwd), "chats", `${id}.jsonl`), [
+    { ...line("user", "a reminder for the helper"), subtype: "notification" },
+    line("tool_result", "a listing of toolnoise files"),
+    line("assistant", "hidden thoughts", { thought: true }),
+    ...said.map(({ role, text, at }) =>
+      role === "user"
+        ? { ...line(role, "", {}, at), message: { role, parts: [{ text }, added] } }
+        : line(role, text, {}, at),
+    ),
+  ]);
+}
+
 /** A transcript of Cursor's command line: no times, no folder but in the name. */
 export function cursorTranscript(home: string, cwd: string, id: string, said: readonly Said[]): string {
   const project = slugOf(cwd).replace(/^-/u, "");
