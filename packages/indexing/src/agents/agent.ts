@@ -40,7 +40,7 @@ export interface AgentFile {
   /** Without `entry`: fields of the server's entry before and after command, arguments and environment. */
   readonly before?: object;
   readonly after?: object;
-  readonly handler?: (command: string, event: string, platform: NodeJS.Platform) => object;
+  readonly handler?: (command: string, event: string, platform: string) => object;
   /** The `version` that a file of hooks needs. */
   readonly version?: number;
   /** What the agent puts before the names of our tools, for the instructions. */
