@@ -188,14 +188,15 @@ test("in a chat of Gemini a line may replace an earlier one, take back others or
   expect(await left()).toEqual(["dingo", "emu"]);
   expect(await lineAt(readFileSync(file, "utf8").trimEnd().split("\n").length)).toBe("User: A dingo Assistant: An emu");
   // A compaction keeps copies and adds a summary; the conversation itself stays.
-  const snapshot = [
-    geminiLine("s", "user", "<state_snapshot>A wombat</state_snapshot>"),
-    geminiLine("t", "gemini", "A yak"),
-  ];
-  const copies = { $set: { messages: [...snapshot, geminiLine("f", "gemini", "An emu")] } };
-  appendLine(file, copies);
+  const copies = (id: string, text: string, confirmed: string): object => {
+    const snapshot = [geminiLine(id, "user", text), geminiLine(`${id}-t`, "gemini", confirmed)];
+    return { $set: { messages: [...snapshot, geminiLine(`${id}-f`, "gemini", "An emu")] } };
+  };
+  const first = copies("s", "<state_snapshot>A wombat</state_snapshot>", "A yak");
+  appendLine(file, first);
   appendLine(file, geminiLine("g", "user", "A flamingo"));
-  appendLine(file, copies);
+  appendLine(file, first);
+  appendLine(file, copies("u", "<scratchpad>A wombat</scratchpad>", "Got it. Thanks for the additional context!"));
   for (const word of ["dingo", "emu", "flamingo"])
     expect(await found(memory, word)).toEqual(["gemini:/app/session-1.jsonl"]);
   for (const word of ["wombat", "yak"]) expect([word, await found(memory, word)]).toEqual([word, []]);

@@ -29,6 +29,12 @@ export function answerOf({ shape, moment, name }: HookEvent, text: string): stri
   return text === "" || answer === undefined ? undefined : JSON.stringify(answer(name, text));
 }
 
+/** Whether the model gets the text of a start with the first prompt, as the agent passes on none before it. */
+export function startsAtPrompt({ shape }: HookEvent): boolean {
+  const { start, prompt } = agentOf(shape).hooks?.answers ?? {};
+  return start === undefined && prompt !== undefined;
+}
+
 /** The answer after the messages of an event were stored; undefined if the agent expects none. */
 export function storedAnswer({ shape }: HookEvent): string | undefined {
   const stored = agentOf(shape).hooks?.stored;

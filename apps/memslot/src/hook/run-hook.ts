@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import type { ClientId, Memory } from "@memslot/core";
-import { agentOf } from "@memslot/indexing/host";
-import { type HookEvent, type RecallMode, answerOf, storedAnswer } from "./read-event.ts";
-import type { SessionState } from "./session-state.ts";
+import { type HookEvent, type RecallMode, answerOf, startsAtPrompt, storedAnswer } from "./read-event.ts";
 import { linesShown, recallText, startText } from "./shown-text.ts";
 import { type HookPlace, digest, projectOf, storeMessages, storeRest } from "./store-messages.ts";
 
@@ -56,12 +54,14 @@ function isEmpty({ moment, client, sessionId, messages, transcript }: HookEvent,
 async function onStart(event: HookEvent, run: HookRun): Promise<string | undefined> {
   const due = run.states.waiting();
   if (!run.readOnly && due.length > 0) run.finishLater();
-  if (answerOf(event, "x") === undefined) return undefined;
+  const isLater = startsAtPrompt(event);
+  if (answerOf(event, "x") === undefined && !isLater) return undefined;
   return await run.states.change(event, async (before) => {
     const { source = "startup" } = event;
     const state = { ...before, project: before.project ?? projectOf(event.cwd) };
     // A resumed conversation still contains its start text.
     if (source === "resume" && before.shown.length > 0) return { state, result: undefined };
+    if (isLater) return { state: { ...state, started: undefined, shown: [] }, result: undefined };
     const { dropped, ...rest } = state;
     const { agent, readOnly } = run;
     const text = await startText({ agent, now: run.now(), readOnly, project: state.project, dropped });
@@ -74,7 +74,10 @@ async function onPrompt(event: HookEvent, run: HookRun): Promise<string | undefi
   const { prompt = "" } = event;
   if (prompt === "" || answerOf(event, "x") === undefined) return undefined;
   const before = run.states.read(event.client, event.sessionId);
-  const start = await startAgain(before, run);
+  const { dropped, project } = before;
+  const { agent, readOnly } = run;
+  const needsStart = startsAtPrompt(event) && before.started !== true;
+  const start = needsStart ? await startText({ agent, now: run.now(), readOnly, project, dropped }) : "";
   const shown = new Set([...before.shown, ...linesShown(start)]);
   const found =
     run.recall === "off"
@@ -85,19 +88,12 @@ async function onPrompt(event: HookEvent, run: HookRun): Promise<string | undefi
   await run.states.change(event, async ({ dropped, ...state }) => ({
     state: {
       ...state,
-      ...(start === "" && { dropped }),
+      ...(start === "" ? { dropped } : { started: true }),
       shown: [...state.shown, ...linesShown(text)],
     },
     result: undefined,
   }));
   return answerOf(event, text);
-}
-
-/** The text of a start for the first prompt after a compaction, with an agent that sends no start then. */
-async function startAgain({ client, dropped, project }: SessionState, run: HookRun): Promise<string> {
-  if (dropped === undefined || agentOf(client).conversations?.compactionIn === undefined) return "";
-  const { agent, readOnly } = run;
-  return await startText({ agent, now: run.now(), readOnly, project, dropped });
 }
 
 /** Sessions that end and are resumed have digests already: what they cover is dropped too. */

@@ -44,6 +44,8 @@ export interface SessionState {
   readonly told?: readonly string[] | undefined;
   /** Hashes of the lines of notes that the session has seen. */
   readonly shown: readonly string[];
+  /** The model has the text of a start, with an agent that gets it with a prompt. */
+  readonly started?: true | undefined;
   /** What the digests since the last compaction cover: it is still in the context. */
   readonly digested?: DigestedMessages | undefined;
   /** What the last compaction dropped, until the model is informed. */

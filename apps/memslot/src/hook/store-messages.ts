@@ -52,7 +52,10 @@ async function storePart(said: Said, place: HookPlace): Promise<boolean> {
     // The digests also cover messages that are still in the context.
     const messages = Math.max(0, (digested?.messages ?? 0) - compaction.kept);
     const dropped = digested && { ...digested, messages };
-    return { state: { ...lasting, isCompacted: true, compaction: compaction.id, shown: [], dropped }, result: hasRest };
+    return {
+      state: { ...lasting, isCompacted: true, compaction: compaction.id, started: undefined, shown: [], dropped },
+      result: hasRest,
+    };
   });
 }
 

@@ -61,7 +61,9 @@ export const gemini: AgentCode = {
     },
     hooks: { handler: (command) => hookGroup(command, 10_000, { name: "memslot" }) },
   },
-  hooks: { answers: { start: additionalContext, prompt: additionalContext } },
+  // A resumed session lacks every message that begins with the text of a hook: in headless mode that is the first prompt.
+  // The notes of a start follow the first prompt, where they stay.
+  hooks: { answers: { prompt: additionalContext } },
   conversations,
   silentSkips,
 };
@@ -74,11 +76,17 @@ function replacedIn(line: unknown): JsonObject[] {
   return Array.isArray(messages) ? messages.filter(isObject) : [];
 }
 
+/** How the model confirms the summary of a compaction. Gemini writes this sentence itself. */
+const confirmation = "Got it. Thanks for the additional context!";
+
 /** The summary that a compaction puts before the messages that it keeps, and that the model confirms; else -1. */
 function snapshotAt(messages: readonly JsonObject[]): number {
-  return messages.findIndex(
-    ({ type, content }) => type === "user" && textOf(content, true).trimStart().startsWith("<state_snapshot>"),
-  );
+  return messages.findIndex(({ type, content }, index) => {
+    if (type !== "user") return false;
+    // A model may write its reasoning before the snapshot, or no tags.
+    const isConfirmed = textOf(messages[index + 1]?.["content"], true).trim() === confirmation;
+    return isConfirmed || textOf(content, true).trimStart().startsWith("<state_snapshot>");
+  });
 }
 
 async function findProject(finder: Finder, place: string, named: ReadonlyMap<string, string>): Promise<void> {

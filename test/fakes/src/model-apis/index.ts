@@ -17,6 +17,8 @@ export interface ModelRequest {
   turns: Turn[];
   /** The names of the tools that the model can call. */
   tools: string[];
+  /** Gemini asks a model about the conversation, such as which model is to answer. */
+  decides: boolean;
   body: unknown;
 }
 
@@ -302,6 +304,13 @@ const decision = JSON.stringify({
   complexity_reasoning: "x",
 });
 
+function isDecision(body: Json): boolean {
+  return (body["generationConfig"] as Json | undefined)?.["responseMimeType"] === "application/json";
+}
+
+/** The summary for a compaction of Gemini, as its prompt asks for it. */
+const summary = "<scratchpad>Nothing to add.</scratchpad>\n<state_snapshot>\nThey spoke.\n</state_snapshot>";
+
 /**
  * A server on this machine with the APIs of four providers, and a script as its model. Models without tools, which write
  * titles, say what the script says.
@@ -311,10 +320,10 @@ export async function startFakeModel(): Promise<FakeModel> {
   let script: ModelScript = { say: "Fine." };
   let made = 0;
 
-  function answerTo({ tools }: Read, body: Json): Answer {
+  function answerTo({ tools, turns }: Read, body: Json): Answer {
     const { calls = [], say, tokens = 1000 } = script;
-    if ((body["generationConfig"] as Json | undefined)?.["responseMimeType"] === "application/json")
-      return { say: decision, tokens };
+    if (turns.at(-1)?.text.includes("<state_snapshot>") === true) return { say: summary, tokens };
+    if (isDecision(body)) return { say: decision, tokens };
     const next = calls[made];
     const tool = next && tools.find(({ name }) => name.endsWith(next.name));
     if (next === undefined || tool === undefined) return { say, tokens };
@@ -337,7 +346,7 @@ export async function startFakeModel(): Promise<FakeModel> {
     const body = JSON.parse(Buffer.concat(parts).toString("utf8")) as Json;
     const model = String(body["model"] ?? /models\/([^:]+)/u.exec(path)?.[1]);
     const read = api.read(body);
-    requests.push({ path, model, body, ...read, tools: read.tools.map(({ name }) => name) });
+    requests.push({ path, model, body, ...read, tools: read.tools.map(({ name }) => name), decides: isDecision(body) });
     const answer = answerTo(read, body);
     if (body["stream"] !== true && !path.includes(":stream")) return json(200, api.whole(answer, model));
     response.writeHead(200, { "content-type": "text/event-stream" });
