@@ -90,11 +90,24 @@ function hookTable(): string {
     if (hooks === undefined) return [];
     const { start, prompt } = hooks.answers;
     const isStored = conversations?.said !== undefined || hooks.stored !== undefined;
-    return [[name, yes(start !== undefined), yes(prompt !== undefined), yes(isStored)]];
+    return [[name, yes((start ?? prompt) !== undefined), yes(prompt !== undefined), yes(isStored)]];
   });
   return table(
     ["agent", "notes at the start", "notes at a prompt", "messages are stored"],
     [...rows, ["the others", "no", "no", "no"]],
+  );
+}
+
+/** docs/connect.md: which variables reach the server and the hooks. */
+function variableTable(): string {
+  const rows = agents.flatMap(({ name, environment }) => {
+    if (environment === undefined) return [];
+    const { server, hooks, shell } = environment;
+    return [[name, server, hooks, `\`${shell}\``]];
+  });
+  return table(
+    ["agent", "the server gets", "hooks get", "its shells have"],
+    [...rows, ["the others", "not measured: perhaps all", "not measured: perhaps all", ""]],
   );
 }
 
@@ -125,7 +138,7 @@ function table(head: readonly string[], rows: readonly string[][]): string {
 export const agentPages: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "README.md": { agents: () => agentList("en") },
   "README.zh-CN.md": { agents: () => agentList("zh") },
-  "docs/connect.md": { agents: agentSections, hooks: hookTable },
+  "docs/connect.md": { agents: agentSections, hooks: hookTable, variables: variableTable },
   "docs/sources.md": { sources: sourceTable },
 };
 

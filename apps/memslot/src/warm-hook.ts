@@ -23,6 +23,7 @@ export interface HookCall {
 export interface HookRequest {
   readonly call: HookCall;
   readonly cwd: string;
+  /** The variables of `handedEnvironment` only. */
   readonly env: NodeJS.ProcessEnv;
   /** When the process of the hook started, in milliseconds since 1970. */
   readonly startedAtMs: number;
@@ -39,6 +40,37 @@ const usualDeadlineMs = 5000;
 const greetingPart = 0.2;
 const maxGreetingMs = 3000;
 const maxServers = 4;
+
+/** Variables that a process reads by itself, so that a server has its own values of them. */
+export const processVariables: readonly string[] = [
+  "TZ",
+  "MEMSLOT_DEBUG",
+  "NODE_EXTRA_CA_CERTS",
+  "NODE_USE_ENV_PROXY",
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+];
+
+/** Where memslot and the agents keep their files. */
+const placeVariables = [
+  "HOME",
+  "USERPROFILE",
+  "APPDATA",
+  "XDG_CONFIG_HOME",
+  "XDG_DATA_HOME",
+  "CLAUDE_CONFIG_DIR",
+  "CODEX_HOME",
+  "COPILOT_HOME",
+  "GEMINI_CLI_HOME",
+  "MEMSLOT_HOME",
+  "MEMSLOT_CONFIG",
+  "MEMSLOT_WORKSPACE",
+  "MEMSLOT_HOOK_DEADLINE_MS",
+];
+
+/** The variables that a hook hands to a server. Keys and everything else the server has from its own environment. */
+export function handedEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries([...placeVariables, ...processVariables].map((name) => [name, env[name]]));
+}
 
 /** What a hook and the server that answers it must have in common; undefined if a path is relative. */
 export function serverKey({ workspace = "", config = "", agent = "" }: Partial<HookCall>): string | undefined {
@@ -127,7 +159,13 @@ export async function askServer(words: readonly string[], hook: HookProcess): Pr
     await Promise.race([readAll(hook.stdin, parts), late]);
     const input = Buffer.concat(parts);
     if (socket.destroyed || input.length > maxInputBytes) return { input };
-    const request = { call, cwd, env, startedAtMs: Date.now() - runningMs(), length: input.length };
+    const request = {
+      call,
+      cwd,
+      env: handedEnvironment(env),
+      startedAtMs: Date.now() - runningMs(),
+      length: input.length,
+    };
     const reply = answerOf(await exchange(socket, request satisfies HookRequest, input));
     const isLate = runningMs() >= limitMs;
     return reply === undefined ? { input, again: !isLate } : reply === "cold" ? { input } : { answer: reply.answer };

@@ -66,9 +66,11 @@ export async function servedHook(
 ): Promise<string | undefined> {
   const { client, workspace, config: configPath, recall = "strong", readOnly = false, agent, home } = call;
   const isKnown = agents.some(({ id, hooks }) => id === client && hooks !== undefined) && recallModes.includes(recall);
-  if (!isKnown || ofProcess.some((name) => env[name] !== given.env[name])) return undefined;
+  const { handedEnvironment, processVariables } = await import("../warm-hook.ts");
+  const handed = handedEnvironment(env);
+  if (!isKnown || processVariables.some((name) => handed[name] !== given.env[name])) return undefined;
   const stdin = Readable.from([input]);
-  const context = { ...given, cwd, env, stdin, runningMs, signal, workspace, configPath };
+  const context = { ...given, cwd, env: { ...given.env, ...handed }, stdin, runningMs, signal, workspace, configPath };
   const options = { recall: recall as RecallMode, readOnly, ...(agent && { agent }), ...(home && { home }) };
   try {
     return await answerOrNone(context, options, client as ClientId, serves);
@@ -77,15 +79,6 @@ export async function servedHook(
   }
 }
 
-/** Variables that a process reads by itself, so that a server has its own values of them. */
-const ofProcess = [
-  "TZ",
-  "MEMSLOT_DEBUG",
-  "NODE_EXTRA_CA_CERTS",
-  "NODE_USE_ENV_PROXY",
-  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
-];
-
 class NotServed extends Error {}
 
 /** Throws only `NotServed`. */
@@ -93,7 +86,7 @@ async function answerOrNone(
   given: CommandContext,
   options: HookCommandOptions,
   client: ClientId,
-  serves: Serves = () => true,
+  serves?: Serves,
 ): Promise<string> {
   const context = quiet(given, options);
   const what = `the hook of ${client}`;
@@ -132,7 +125,7 @@ async function answerTo(
   context: CommandContext,
   options: HookCommandOptions,
   signal: AbortSignal,
-  serves: Serves,
+  serves: Serves | undefined,
 ): Promise<string | undefined> {
   const place = await placeOf(context, options, signal, serves);
   if (place === undefined) return undefined;
@@ -156,11 +149,14 @@ async function placeOf(
   context: CommandContext,
   options: HookCommandOptions,
   signal: AbortSignal,
-  serves: Serves,
+  serves: Serves | undefined,
 ): Promise<HookPlace | undefined> {
-  const config: MemslotConfig = await readConfig(context);
+  const config = await readConfig(context).catch((error: unknown) => {
+    // It may name a variable that only the hook has.
+    throw serves === undefined ? error : new NotServed();
+  });
   const agent = chooseAgent(config, options.agent);
-  if (!serves(config, agent)) throw new NotServed();
+  if (serves?.(config, agent) === false) throw new NotServed();
   if (disabledReason(config, agent) !== undefined) return undefined;
   return { config, agent, states: openHookStates(config.stateDir), now: () => new Date(), signal };
 }

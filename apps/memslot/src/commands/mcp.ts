@@ -1,6 +1,6 @@
 import { editOptions, memoryPromptSection } from "@memslot/agent-kit";
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
-import { withoutAgentKeys, chooseAgent, disabledReason } from "../open/choose-agents.ts";
+import { chooseAgent, disabledReason, isInShellOfAgent, withoutAgentKeys } from "../open/choose-agents.ts";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 import { serveHooks } from "../hook/serve-hooks.ts";
@@ -35,8 +35,9 @@ export async function mcp(context: CommandContext, options: McpCommandOptions): 
   const given = await readConfig(context, { lookAround: "unlessUsual" });
   const agent = chooseAgent(given, options.agent);
   context.onAgent(agent.id);
-  // Over HTTP the user starts the server, not an agent.
-  const config = options.http === true ? given : withoutAgentKeys(given, agent, notice);
+  // Over HTTP the user starts the server, unless the shell is an agent's.
+  const isOwn = options.http === true && !isInShellOfAgent(context.env);
+  const config = isOwn ? given : withoutAgentKeys(given, agent, notice);
   const token = options.http === true ? await tokenOf(context, config, options) : undefined;
 
   // A client starts the server in its project: private notes must not be written into a project that contains Markdown.

@@ -7,7 +7,7 @@ import { type OtherSettings, serveUi } from "@memslot/ui";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { keptToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
-import { chooseAgent, disabledReason } from "../open/choose-agents.ts";
+import { chooseAgent, disabledReason, isInShellOfAgent, withoutAgentKeys } from "../open/choose-agents.ts";
 import { isFound, readConfig } from "../open/read-config.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
 import { packageVersion } from "../package-version.ts";
@@ -23,10 +23,10 @@ export interface UiCommandOptions extends CommonOptions {
 /** `memslot ui`: serves the page of one agent's memory until a signal arrives. `--sign-out` signs out all browsers. */
 export async function ui(context: CommandContext, options: UiCommandOptions): Promise<number> {
   const { output, signal } = context;
-  const config = await readConfig(context, { lookAround: true });
-  const keyFile = path.join(config.stateDir, "ui-key");
+  const given = await readConfig(context, { lookAround: true });
+  const keyFile = path.join(given.stateDir, "ui-key");
   // The cookie secret of earlier versions.
-  await rm(path.join(config.stateDir, "ui-session"), { force: true }).catch(() => undefined);
+  await rm(path.join(given.stateDir, "ui-session"), { force: true }).catch(() => undefined);
   if (options.signOut === true) {
     await rm(keyFile, { force: true });
     await keptToken(keyFile);
@@ -34,12 +34,13 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
     else output.print("All browsers are signed out. memslot ui prints an address to sign in again.");
     return ExitCode.ok;
   }
-  const agent = chooseAgent(config, options.agent);
+  const agent = chooseAgent(given, options.agent);
   context.onAgent(agent.id);
-  const off = disabledReason(config, agent);
+  const off = disabledReason(given, agent);
   if (off !== undefined) throw new UsageError(`memory is off for agent "${agent.id}": ${off}`);
   context.needsToEnd?.(CLOSE_DEADLINE_MS);
   const notice = (line: string): void => output.notice(line);
+  const config = isInShellOfAgent(context.env) ? withoutAgentKeys(given, agent, notice) : given;
   const opening: OpenMemoryOptions = {
     config,
     agentId: agent.id,

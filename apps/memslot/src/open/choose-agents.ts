@@ -1,5 +1,6 @@
 import type { AgentConfig, MemslotConfig } from "@memslot/core";
 import { agentsWithState, memoryState } from "@memslot/core/host";
+import { agents } from "@memslot/indexing/host";
 import { printable } from "../terminal/output.ts";
 import { UsageError } from "../terminal/exit-code.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -42,6 +43,11 @@ export function isAuto({ memorySearch: { provider } }: AgentConfig): boolean {
   return ["", "auto"].includes(provider.trim().toLowerCase());
 }
 
+/** Whether an agent's shell runs this process: all in its environment is the agent's. */
+export function isInShellOfAgent(env: NodeJS.ProcessEnv): boolean {
+  return agents.some(({ environment }) => environment !== undefined && Boolean(env[environment.shell]));
+}
+
 /** The configuration of a process started by an agent: keys in its environment count only for a named provider. */
 export function withoutAgentKeys(
   config: MemslotConfig,
@@ -56,7 +62,9 @@ export function withoutAgentKeys(
     (name) => isHidden(name) && config.environment(name) !== undefined,
   );
   if (unused.length > 0)
-    notice(`${unused.join(" and ")} from the agent is not used: set memorySearch.provider to enable vector search`);
+    notice(
+      `${unused.join(" and ")} from the agent ${unused.length > 1 ? "are" : "is"} not used: set memorySearch.provider to enable vector search`,
+    );
   return { ...config, environment: (name) => (isHidden(name) ? undefined : config.environment(name)) };
 }
 

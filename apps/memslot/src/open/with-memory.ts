@@ -8,6 +8,7 @@ import {
 } from "@memslot/core";
 import type { CommandContext } from "../command-context.ts";
 import { openMemory } from "../open-memory.ts";
+import { isInShellOfAgent, withoutAgentKeys } from "./choose-agents.ts";
 import { createProgress, reportFirstIndex } from "../terminal/progress.ts";
 
 /** Deadline for closing a memory. */
@@ -24,12 +25,14 @@ export async function withMemory<T>(
     ...how
   }: Pick<OpenMemoryOptions, "readOnly" | "oneShot" | "rebuild" | "warm"> & { provider?: string } = {},
 ): Promise<T> {
+  const notify = (line: string): void => context.output.notice(line);
+  const own = isInShellOfAgent(context.env) ? withoutAgentKeys(config, agent, notify) : config;
   const memory = await openMemory({
-    config: syncedByCommand(config, provider),
+    config: syncedByCommand(own, provider),
     agentId: agent.id,
     workspaceDir: agent.workspaceDir,
     projectDir: context.cwd,
-    notify: (line) => context.output.notice(line),
+    notify,
     signal: context.signal,
     ...how,
   });

@@ -5,7 +5,7 @@ import { ownTexts } from "@memslot/indexing/host";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Sandbox } from "../run-memslot.ts";
 import recorded from "./recorded.json" with { type: "json" };
-import { contextOf, createNotes, journalOf, sendTo } from "./run-hook.ts";
+import { ask, contextOf, createNotes, journalOf, sendTo, served } from "./run-hook.ts";
 
 interface Recorded {
   stop: string;
@@ -33,8 +33,18 @@ describe.each(Object.entries(recorded.programs) as [ClientId, Recorded][])(
       sandbox = await createNotes();
     });
     const event = { session_id: "s", cwd: "/home/user/app" };
+    /** How the hook handles an event, and what it answers. */
+    const alone = async (input: object, ...more: string[]): Promise<string> =>
+      (await sendTo(sandbox, client, input, ...more)).stdout;
+    const besideServer = async (input: object, ...more: string[]): Promise<string> => {
+      const { answer } = await ask(sandbox, client, input, { more });
+      expect(answer).toBeDefined();
+      return answer ?? "";
+    };
+    const ways = process.platform === "win32" ? [alone] : [alone, besideServer];
 
-    test("only what the user typed is in the journal", async () => {
+    test.each(ways)("only what the user typed is in the journal: %o", async (send) => {
+      if (send === besideServer) await served(sandbox);
       const transcript = path.join(sandbox.cwd, "t.jsonl");
       const inserted = wrapped.map((text, index) =>
         JSON.parse(
@@ -45,7 +55,7 @@ describe.each(Object.entries(recorded.programs) as [ClientId, Recorded][])(
       const messages = [typed, ...wrapped].map((text, index) => ({ id: `m${index}`, role: "user", text }));
       await writeFile(transcript, [...(lines ?? []), ...inserted].map((each) => `${JSON.stringify(each)}\n`).join(""));
       const given = lines === undefined ? { messages } : { transcript_path: transcript };
-      await sendTo(sandbox, client, { ...event, ...given, hook_event_name: stop });
+      await send({ ...event, ...given, hook_event_name: stop });
       const entries = (await journalOf(sandbox)).split("\n").flatMap((each) => {
         const { message } = JSON.parse(each || "{}") as { message?: { role: string; content: unknown } };
         return message === undefined ? [] : message;
@@ -56,10 +66,12 @@ describe.each(Object.entries(recorded.programs) as [ClientId, Recorded][])(
       expect(JSON.stringify(entries)).not.toMatch(/NOISE|zebra|memslot/u);
     });
 
-    test("a prompt of inserted text brings no notes", async () => {
+    test.each(ways)("a prompt of inserted text brings no notes: %o", async (send) => {
+      if (send === besideServer) await served(sandbox);
       for (const [index, text] of wrapped.slice(0, 3).entries()) {
         const asked = { ...event, hook_event_name: prompt, turn_id: String(index), prompt: text };
-        expect(contextOf(await sendTo(sandbox, client, asked, "--recall", "always"))).toBe("");
+        const stdout = await send(asked, "--recall", "always");
+        expect(contextOf({ stdout, stderr: "", exitCode: 0 })).toBe("");
       }
     });
   },

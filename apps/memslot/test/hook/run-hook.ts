@@ -1,8 +1,12 @@
 import { spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
+import { Readable } from "node:stream";
+import { eventually } from "@memslot/test-tools/wait";
 import { onTestFinished } from "vitest";
 import type { ClientId } from "@memslot/core";
+import { type Asked, askServer } from "../../src/warm-hook.ts";
+import { initialize, startServer } from "../mcp/server.ts";
 import { type Finished, type Sandbox, command, createSandbox } from "../run-memslot.ts";
 
 /** A sandbox with some notes that are indexed. */
@@ -27,6 +31,36 @@ export async function sendTo(
 ): Promise<Finished> {
   const stdin = typeof input === "string" ? input : JSON.stringify(input);
   return await sandbox.runHere(["hook", client, ...more], { stdin });
+}
+
+export const runFolder = ({ stateDir }: Sandbox): string => path.join(stateDir, "run");
+
+export async function socketsOf(sandbox: Sandbox): Promise<string[]> {
+  const names = await readdir(runFolder(sandbox)).catch(() => []);
+  return names.map((name) => path.join(runFolder(sandbox), name));
+}
+
+/** Starts a server beside the hooks. */
+export async function served(sandbox: Sandbox, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  await initialize(startServer(sandbox, [], env));
+  await eventually(async () => (await socketsOf(sandbox)).length === 1);
+}
+
+/** Runs the hook as far as it asks a server. */
+export function ask(
+  sandbox: Sandbox,
+  client: string,
+  input: object | string,
+  { more = [], env = {} }: { more?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
+): Promise<Asked> {
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  return askServer([client, "--workspace", sandbox.workspace, ...more], {
+    cwd: sandbox.cwd,
+    env: { ...sandbox.env, ...env },
+    stdin: Readable.from([Buffer.from(text)]),
+    runningMs: () => 0,
+    stateDirOf: ({ MEMSLOT_HOME }) => MEMSLOT_HOME,
+  });
 }
 
 /** Runs it as the agent does, in a process of its own. `killAfterMs` ends it by force. */

@@ -1,27 +1,14 @@
-import {
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  symlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, chown, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { type Server, type Socket, createServer } from "node:net";
 import path from "node:path";
-import { Readable } from "node:stream";
 import { makeFolder } from "@memslot/test-tools/files";
 import { eventually } from "@memslot/test-tools/wait";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type Asked, askServer, serverKey, socketPrefix } from "../../src/warm-hook.ts";
-import { initialize, startServer, startServerProcess } from "../mcp/server.ts";
+import { type Asked, serverKey, socketPrefix } from "../../src/warm-hook.ts";
+import { initialize, startServerProcess } from "../mcp/server.ts";
 import { type Finished, type Sandbox, command } from "../run-memslot.ts";
 import events from "./events.json" with { type: "json" };
-import { contextOf, createNotes, journalOf, sendTo, spawnHook } from "./run-hook.ts";
+import { ask, contextOf, createNotes, journalOf, runFolder, sendTo, served, socketsOf, spawnHook } from "./run-hook.ts";
 
 const question = "which port does the staging database listen on?";
 const asking = (session: string): object => ({
@@ -29,34 +16,6 @@ const asking = (session: string): object => ({
   hook_event_name: "UserPromptSubmit",
   prompt: question,
 });
-
-const runFolder = ({ stateDir }: Sandbox): string => path.join(stateDir, "run");
-
-async function socketsOf(sandbox: Sandbox): Promise<string[]> {
-  const names = await readdir(runFolder(sandbox)).catch(() => []);
-  return names.map((name) => path.join(runFolder(sandbox), name));
-}
-
-async function served(sandbox: Sandbox): Promise<void> {
-  await initialize(startServer(sandbox));
-  await eventually(async () => (await socketsOf(sandbox)).length === 1);
-}
-
-function ask(
-  sandbox: Sandbox,
-  client: string,
-  input: object | string,
-  { more = [], env = {} }: { more?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
-): Promise<Asked> {
-  const text = typeof input === "string" ? input : JSON.stringify(input);
-  return askServer([client, "--workspace", sandbox.workspace, ...more], {
-    cwd: sandbox.cwd,
-    env: { ...sandbox.env, ...env },
-    stdin: Readable.from([Buffer.from(text)]),
-    runningMs: () => 0,
-    stateDirOf: ({ MEMSLOT_HOME }) => MEMSLOT_HOME,
-  });
-}
 
 /** An answer without the random key of its frames. */
 const plain = (text: string): string => text.replaceAll(/[0-9a-f]{24}/gu, "KEY");
@@ -129,6 +88,16 @@ describe.skipIf(process.platform === "win32")("a hook beside a running memslot m
       await sandbox.write("MEMORY.md", text);
       await sandbox.runHere(["memory", "index"]);
       expect((await ask(sandbox, "claude-code", asking("two"))).answer).toContain("6655");
+    });
+
+    test("does its work itself where the configuration names a variable that the server lacks", async () => {
+      const file = path.join(sandbox.stateDir, "memslot.json5");
+      await writeFile(file, "{}");
+      await served(sandbox);
+      const env = { ZONE_HERE: "Asia/Tokyo" };
+      expect((await ask(sandbox, "claude-code", asking("one"), { env })).answer).toContain("5544");
+      await writeFile(file, '{ agents: { defaults: { userTimezone: "${ZONE_HERE}" } } }');
+      expect(await ask(sandbox, "claude-code", asking("two"), { env })).toEqual({ input: expect.any(Buffer) });
     });
 
     test("handles an event again that its server has not finished", async () => {

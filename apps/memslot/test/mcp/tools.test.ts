@@ -1,8 +1,7 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
-import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import badCallRows from "./bad-calls.json" with { type: "json" };
 import { type Transport, callTool, connect, initialize, startServer } from "./server.ts";
@@ -72,21 +71,6 @@ describe("the tools", () => {
     // A busy machine answers before it has indexed the new note, and says so.
     while (found["state"] === "stale") found = await again();
     expect(found).toMatchObject({ results: [{ path: append["path"] }] });
-  });
-
-  test("use no key of the agent that started them where the configuration names no provider", async () => {
-    const api = await startEmbeddingApi({ dimensions: 64 });
-    onTestFinished(() => api.close());
-    const server = startServer(await sandboxWithNotes(), [], {
-      OPENAI_API_KEY: "sk-agent",
-      OPENAI_BASE_URL: `${api.url}/v1`,
-    });
-    await initialize(server);
-    await callTool(server, "memory_search", { query: "espresso" });
-    expect(server.stderr()).toContain("OPENAI_API_KEY from the agent is not used");
-    server.stdin.end();
-    await server.ended();
-    expect(api.log).toEqual([]);
   });
 
   test.each(transports)("answer 50 calls at once over %s, each with its own answer", async (transport) => {

@@ -120,6 +120,8 @@ export interface Agent {
   readonly notes?: Readonly<Partial<Record<"always" | "hooks" | "project", string>>>;
   readonly about?: string;
   readonly hooks?: AgentHooks;
+  /** For the documentation: the variables of its environment that reach the server and the hooks. `shell` marks its shells. */
+  readonly environment?: Readonly<Record<"server" | "hooks" | "shell", string>>;
   readonly conversations?: Conversations;
   readonly silentSkips?: (files: ConnectedFiles) => readonly SilentSkip[];
 }
