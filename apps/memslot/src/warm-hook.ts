@@ -61,6 +61,8 @@ const placeVariables = [
   "CODEX_HOME",
   "COPILOT_HOME",
   "GEMINI_CLI_HOME",
+  "QWEN_HOME",
+  "QWEN_RUNTIME_DIR",
   "MEMSLOT_HOME",
   "MEMSLOT_CONFIG",
   "MEMSLOT_WORKSPACE",
