@@ -1,5 +1,7 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { insertedNote, insertedTexts } from "@memslot/fakes/inserted";
+import { ownTexts } from "@memslot/indexing/host";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Registered, registerInHost } from "./support/fake-host.ts";
 import data from "./data/host.json" with { type: "json" };
@@ -31,8 +33,8 @@ test("the manifest names the tools and commands that are registered", () => {
     activation: { onCommands: string[] };
   };
   const { commands, tool, config } = registered();
-  expect(manifest.cliCommands.map(({ name }) => name)).toEqual(commands);
-  expect(manifest.activation.onCommands).toEqual(commands);
+  expect(manifest.cliCommands).toEqual(commands);
+  expect(manifest.activation.onCommands).toEqual(commands.map(({ name }) => name));
   for (const name of manifest.contracts.tools) expect(tool(name, { config, agentId: "main" })).toMatchObject({ name });
 });
 
@@ -72,6 +74,35 @@ describe("the manager", () => {
     expect(opened).toMatchObject({ manager: null, error: expect.stringContaining("maxResults") as string });
   });
 });
+
+test.each(["2026.7.35", "2026.9.6"])(
+  "of an excerpt of a conversation that %s keeps as a note, only what was said is found",
+  async (version) => {
+    const shown = registered();
+    const message = (role: string, text: string): string =>
+      `${role}: ${version === "2026.9.6" ? JSON.stringify(text) : text}`;
+    const said = insertedTexts(ownTexts).flatMap((text) => [
+      message("user", text),
+      message("assistant", "Noted."),
+      // A note of the user that is an excerpt too.
+      message(
+        "user",
+        `${text.replace(insertedNote, text.includes("&gt;") ? "" : `user: ${insertedNote}`)}\nThe marmot sleeps.`,
+      ),
+    ]);
+    const excerpt = [...data.excerpt, ...said, message("user", "The walrus is Waldemar."), ""].join("\n");
+    mkdirSync(path.join(shown.workspace, "memory"));
+    writeFileSync(path.join(shown.workspace, "memory/2026-11-29-2254.md"), excerpt);
+    const manager = await managerOf(shown);
+    expect(await manager.search("noise zebra")).toEqual([]);
+    for (const text of Object.values(ownTexts))
+      expect(JSON.stringify(await manager.search(text))).not.toContain(text.slice(0, 30));
+    expect(await manager.search("marmot")).not.toEqual([]);
+    const [found] = await manager.search("walrus Waldemar");
+    const from = excerpt.split("\n").findIndex((each) => each.includes("Waldemar")) + 1;
+    expect((await manager.readFile({ relPath: found?.path ?? "", from, lines: 1 })).text).toContain("walrus");
+  },
+);
 
 describe("the configuration of the host", () => {
   test.each(data.configurations as [string, object][])("%s is understood", async (_where, config) => {

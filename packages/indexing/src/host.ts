@@ -20,7 +20,7 @@ export {
   sessionsFolder,
 } from "./sources/session-folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
-export { ownTexts, stripInjected } from "./sources/strip-injected.ts";
+export { connectMarkers, ownTexts, stripInjected } from "./text/strip-injected.ts";
 export {
   isObject,
   type JsonObject,
@@ -31,7 +31,7 @@ export {
   timeOf,
   type TranscriptLine,
 } from "./sources/transcript-lines.ts";
-export { connectMarkers, decodeText } from "./text/file-text.ts";
+export { decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/split-by-tokens.ts";
 export { stopWords } from "./text/languages/detect-language.ts";
 export { scanTerms } from "./text/index-terms.ts";

@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ClientId } from "@memslot/core";
+import { insertedTexts } from "@memslot/fakes/inserted";
 import { ownTexts } from "@memslot/indexing/host";
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Sandbox } from "../run-memslot.ts";
@@ -16,14 +17,8 @@ interface Recorded {
   wrapped?: object;
 }
 
-const key = "0123456789abcdef01234567";
-const start = `${ownTexts.notesHeading}\n\n${ownTexts.notesIntro}\n\n>>> MEMORY.md ${key}\nNOISE about the zebra.\n<<< MEMORY.md ${key}\n\n${ownTexts.appendAdvice}`;
-const recall = `${ownTexts.recallIntro}\n>>> memory/boats.md#L3-L3 ${key}\nNOISE about the zebra.\n<<< memory/boats.md#L3-L3 ${key}`;
-const asHtml = (text: string): string => text.replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll("'", "&#39;");
 /** Our text for a model, as programs wrap it in messages of the user. */
-const wrapped = [start, recall].flatMap((text) =>
-  recorded.wrappers.map((each) => each.replace("TEXT", text).replace("HTML", asHtml(text))),
-);
+const wrapped = insertedTexts(ownTexts);
 
 describe.each(Object.entries(recorded.programs) as [ClientId, Recorded][])(
   "of what %s records",

@@ -17,14 +17,14 @@ export interface Registered {
     };
   };
   tool(name: string, context: object): Tool | null;
-  commands: string[];
+  commands: { name: string }[];
   end(): Promise<void>;
 }
 
 interface Manager {
   sync(params: { reason: string }): Promise<void>;
   search(query: string, options?: object): Promise<{ path: string }[]>;
-  readFile(params: { relPath: string }): Promise<{ text: string }>;
+  readFile(params: { relPath: string; from?: number; lines?: number }): Promise<{ text: string }>;
   status(): { backend: string; files?: number };
   probeEmbeddingAvailability(): Promise<{ ok: boolean; checkedAtMs?: number }>;
 }
@@ -52,7 +52,7 @@ export function registerInHost(config: object = {}): Registered {
   const whole = { memory: { search }, ...config };
   let capability: unknown;
   const tools = new Map<string, (context: object) => unknown>();
-  const commands: string[] = [];
+  const commands: Registered["commands"] = [];
   let isRegistering = true;
   plugin.register({
     config: whole,
@@ -70,7 +70,7 @@ export function registerInHost(config: object = {}): Registered {
     },
     registerMemoryCapability: (given) => (capability = given),
     registerTool: (create, { names }) => tools.set(names[0] ?? "", create as (context: object) => unknown),
-    registerCli: (_register, { descriptors }) => commands.push(...descriptors.map(({ name }) => name)),
+    registerCli: (_register, { descriptors }) => commands.push(...descriptors),
   });
   isRegistering = false;
   const given = capability as Registered["capability"];

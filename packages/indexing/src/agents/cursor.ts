@@ -12,7 +12,7 @@ import {
   timeOf,
   type TranscriptRecord,
 } from "../sources/transcript-lines.ts";
-import { connectMarkers } from "../text/file-text.ts";
+import { connectMarkers } from "../text/strip-injected.ts";
 import { type AgentCode, saidBy } from "./agent.ts";
 import { findInDatabase, type StoredConversation, takeConversations } from "./conversation-databases.ts";
 

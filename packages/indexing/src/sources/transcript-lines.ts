@@ -5,7 +5,7 @@ import path from "node:path";
 import { openForReading, withFile } from "../scan/open-file.ts";
 import { isUtf8 } from "node:buffer";
 import { surrogateSafe } from "../text/split-by-tokens.ts";
-import { stripInjected } from "./strip-injected.ts";
+import { stripInjected } from "../text/strip-injected.ts";
 
 /** Longer lines are skipped: they contain tool results, not messages. */
 export const maxLineBytes: number = 4 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
+import { withoutInjected } from "./strip-injected.ts";
 
-export const textVersion = 2;
+export const textVersion = 3;
 
 const sampleBytes = 64 * 1024;
 /** Tolerated foreign bytes in a text file. */
@@ -27,14 +28,14 @@ export function decodeText(bytes: Uint8Array): string {
   return utf16 === undefined && !isUtf8(bytes) ? mixedText(bytes) : new TextDecoder(utf16 ?? "utf-8").decode(bytes);
 }
 
-/** The text of a note: NUL becomes a space, and the block of `memslot connect` becomes blank lines. */
+/** The text of a note: NUL becomes a space, and what `withoutInjected` finds becomes blank lines. */
 export function noteText(bytes: Uint8Array): string {
   if (!bytes.includes(0) || !isUtf8(bytes) || utf16Of(bytes) !== undefined)
-    return withoutConnectBlock(decodeText(bytes).replaceAll("\0", " "));
+    return withoutInjected(decodeText(bytes).replaceAll("\0", " "));
   // There can be as many as there are bytes.
   const copy = bytes.slice();
   for (let at = 0; at < copy.length; at++) if (copy[at] === 0) copy[at] = 0x20;
-  return withoutConnectBlock(decodeText(copy));
+  return withoutInjected(decodeText(copy));
 }
 
 export function decodeLines(bytes: Uint8Array): string[] {
@@ -119,20 +120,6 @@ function mixedText(bytes: Uint8Array): string {
   return written.replaceAll(sequences, (piece, utf8?: string) =>
     utf8 === undefined ? western(piece) : Buffer.from(utf8, "latin1").toString(),
   );
-}
-
-/** The lines around the block that `memslot connect` writes into CLAUDE.md, AGENTS.md and GEMINI.md. */
-export const connectMarkers = {
-  begin: "<!-- memslot connect: begin -->",
-  end: "<!-- memslot connect: end -->",
-} as const;
-const connectBlock = new RegExp(`^[ \\t]*${connectMarkers.begin}[^]{0,4000}?${connectMarkers.end}`, "gmu");
-
-/** Blanks the lines of that block, which is an instruction to a model. */
-export function withoutConnectBlock(text: string): string {
-  return text.includes(connectMarkers.begin)
-    ? text.replaceAll(connectBlock, (block) => block.replaceAll(/[^\r\n]/gu, ""))
-    : text;
 }
 
 /** Splits at LF or CRLF. `isKept` gets each line and the number of lines kept before. */

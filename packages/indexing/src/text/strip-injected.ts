@@ -1,5 +1,4 @@
 import texts from "./own-texts.json" with { type: "json" };
-import { withoutConnectBlock } from "../text/file-text.ts";
 
 /** Texts that memslot adds for a model, to recognise them in transcripts. */
 export const ownTexts: Readonly<
@@ -54,6 +53,61 @@ export function stripInjected(text: string, role: "user" | "assistant"): string 
   return said === text.replaceAll(/\r\n?/gu, "\n").trim() ? text : said;
 }
 
+/** The lines around the block that `memslot connect` writes into CLAUDE.md, AGENTS.md and GEMINI.md. */
+export const connectMarkers = {
+  begin: "<!-- memslot connect: begin -->",
+  end: "<!-- memslot connect: end -->",
+} as const;
+const connectBlock = new RegExp(`^[ \\t]*${connectMarkers.begin}[^]{0,4000}?${connectMarkers.end}`, "gmu");
+
+/** Blanks the lines of that block, which is an instruction to a model. */
+function withoutConnectBlock(text: string): string {
+  return text.includes(connectMarkers.begin) ? text.replaceAll(connectBlock, blank) : text;
+}
+
+/** The start of a note that OpenClaw's hook `session-memory` writes when a conversation ends. */
+const excerptStart = /^# Session: [^\n]*\r?\n\r?\n- \*\*Session Key\*\*: /u;
+const excerptMessage = /^(user|assistant): ([^]*?)(?=^(?:user|assistant): |(?![^]))/gmu;
+/**
+ * Blanks lines of a note that are not the user's: the block of `memslot connect`, and in an excerpt of a conversation the
+ * texts that `stripInjected` removes from a message. The number of lines stays.
+ */
+export function withoutInjected(note: string): string {
+  const text = withoutConnectBlock(note);
+  if (!excerptStart.test(text)) return text;
+  // Notes between delimiters can hold lines that look like the start of a message.
+  return stripFrames(text, blank).replaceAll(excerptMessage, (message, role: "user" | "assistant", rest: string) => {
+    // OpenClaw 2026.9.6 writes a message as one line of JSON.
+    const json = jsonText(rest);
+    const said = json ?? rest;
+    const kept = stripInjected(said, role);
+    if (kept === said.trim()) return message;
+    if (kept === "") return blank(message);
+    return `${role}: ${json === undefined ? onlyLines(said, kept.split("\n")) : rest.replace(/^.*$/mu, () => JSON.stringify(kept))}`;
+  });
+}
+
+function jsonText(text: string): string | undefined {
+  if (!text.startsWith('"')) return undefined;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lines of `text` that are left of it, where they were if they can be found. */
+function onlyLines(text: string, left: readonly string[]): string {
+  let next = 0;
+  const lines = text.split("\n");
+  const placed = lines.map((line) => (line.includes(left[next] ?? "\n") ? (left[next++] ?? "") : ""));
+  return (next === left.length ? placed : lines.map((_, index) => left[index] ?? "")).join("\n");
+}
+
+function blank(text: string): string {
+  return text.replaceAll(/[^\r\n]/gu, "");
+}
+
 function userText(text: string): string {
   const said = stripTags(stripSystemLines(ownLines(text, true)).join("\n"));
   return injectedStart.test(said) ? "" : said.trim().replace(envelope, "").trim();
@@ -82,7 +136,8 @@ function stripOwn(text: string): string {
   return /[\p{L}\p{N}]/u.test(said) ? said : "";
 }
 
-function stripFrames(text: string): string {
+/** Without recalled text. With `replace`, only text whose end is there is replaced. */
+function stripFrames(text: string, replace?: (removed: string) => string): string {
   if (!text.includes(">>> ")) return text;
   const edges = [...text.matchAll(frameEdge)].map(({ 0: { length }, index, groups = {} }) => ({
     index,
@@ -99,9 +154,10 @@ function stripFrames(text: string): string {
     const own = ends.get(edge) ?? [];
     while ((own.at(-1)?.index ?? start) < start) own.pop();
     const end = own.at(-1)?.end;
-    if (end === undefined && (!endsLine || edge.length === 6)) continue;
+    if (end === undefined && (!endsLine || edge.length === 6 || replace)) continue;
     kept += text.slice(done, index);
     done = end ?? endOfWrapper(text, start);
+    kept += replace?.(text.slice(index, done)) ?? "";
   }
   return kept + text.slice(done);
 }
