@@ -7,7 +7,10 @@ import { root } from "../../support/repository.ts";
 import { type CommandRun, plainEnvironment, tryCommand } from "../../support/run-command.ts";
 import table from "./programs.json" with { type: "json" };
 
-/** A program that the tests install and drive: a row of programs.json. `{url}` is the model's, `{prompt}` what the user types. */
+/**
+ * A program that the tests install and drive: a row of programs.json. `{url}` is the model's, `{prompt}` what the user
+ * types, `{words}` the same as one argument for each word.
+ */
 export interface ProgramRow {
   id: string;
   name: string;
@@ -19,8 +22,10 @@ export interface ProgramRow {
   files: Record<string, string>;
   ask: string[];
   resume: string[];
-  /** A command of the program, or the tokens that the model counts from which the program compacts by itself. */
-  compact: { prompt?: string; tokens?: number };
+  /** A command of the program, or the tokens (of each request in turn) from which the program compacts by itself. */
+  compact: { prompt?: string; tokens?: number | number[] };
+  /** Starts a subagent that looks for Wilma. */
+  subagent?: { name: string; input: object };
   /** Steps that are not proved, with the reason. */
   not: Partial<Record<Step, string>>;
 }
@@ -101,7 +106,7 @@ export function createProgram(program: string, row: ProgramRow, home: string, mo
     async ask(prompt, script, how = "ask") {
       const before = model.requests.length;
       model.follow(script);
-      const words = row[how].map((word) => filled(word, prompt));
+      const words = row[how].flatMap((word) => (word === "{words}" ? prompt.split(" ") : filled(word, prompt)));
       const { exitCode, stdout, stderr } = await ended(program, words, { cwd: project, env });
       if (exitCode !== 0)
         throw new Error(`${row.command} ${words.join(" ")} ended with ${exitCode}\n${stdout}\n${stderr}`);
@@ -142,7 +147,8 @@ const notesOfUser = {
   "notes/memory/boats.md": "# Boats\n\nThe harbour code of the Lisbon marina is HX-19.\n",
 };
 
-const runMs = 150_000;
+// Ends a program that hangs.
+const runMs = 300_000;
 
 async function ended(
   command: string,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { type FakeModel, type ModelRequest, startFakeModel } from "@memslot/fakes/model-apis";
+import { type FakeModel, type ModelRequest, type Turn, startFakeModel } from "@memslot/fakes/model-apis";
 import { eventually } from "@memslot/test-tools/wait";
 import { tempFolder } from "@memslot/test-tools/files";
 import { ownTexts } from "@memslot/indexing/host";
@@ -61,7 +61,8 @@ for (const row of programs) {
       );
       expect(exitCode, stdout + stderr).toBe(0);
       await program.memslot("memory", "index");
-      first = await program.ask(typed.harbour, { calls: [search("staging port")], say: said.harbour });
+      const calls = [search("staging port"), ...(row.subagent ? [row.subagent] : [])];
+      first = await program.ask(typed.harbour, { calls, say: said.harbour });
       expect(main(first).length).toBeGreaterThan(1);
     });
 
@@ -89,6 +90,14 @@ for (const row of programs) {
       await eventually(() => users().length > 0, "the journal holds the prompt");
       expect(users()).toEqual([typed.harbour]);
       expect(program.journal()).toContainEqual({ role: "assistant", text: said.harbour });
+    });
+
+    test.skipIf(isLeft("subagent"))("subagent", () => {
+      const isAsked = ({ role, text }: Turn): boolean => role === "user" && text.includes("Wilma");
+      const requests = first.filter(({ turns }) => turns.some(isAsked));
+      expect(requests.length).toBeGreaterThan(0);
+      for (const request of requests) expect(sent(request)).not.toMatch(/5544|HX-19/u);
+      expect(JSON.stringify(program.journal())).not.toContain("Wilma");
     });
 
     test.skipIf(isLeft("resume"))("resume", async () => {
@@ -138,6 +147,7 @@ for (const row of programs) {
         stdout + stderr,
       ).toContain(row.id);
       expect(JSON.stringify(results)).toContain("Waldemar");
+      expect(stdout).not.toContain("Wilma");
       for (const query of ["From the user's notes, found by this prompt", "Notes at the start of this session"]) {
         const found = await program.memslot("memory", "search", `${query} source:${row.id}`, "--json");
         for (const words of ownWords) expect(found.stdout).not.toContain(JSON.stringify(words).slice(1, -1));

@@ -27,8 +27,8 @@ export interface ModelScript {
   /** The ends of the tools' names, as each program puts its own prefix before them. */
   calls?: readonly { name: string; input: object }[];
   say: string;
-  /** The tokens that the model counts in a request; 1000 if absent. */
-  tokens?: number;
+  /** The tokens that the model counts in a request, or in each in turn and the last in all others; 1000 if absent. */
+  tokens?: number | number[];
 }
 
 export interface FakeModel {
@@ -319,9 +319,11 @@ export async function startFakeModel(): Promise<FakeModel> {
   const requests: ModelRequest[] = [];
   let script: ModelScript = { say: "Fine." };
   let made = 0;
+  let answered = 0;
 
   function answerTo({ tools, turns }: Read, body: Json): Answer {
-    const { calls = [], say, tokens = 1000 } = script;
+    const { calls = [], say } = script;
+    const tokens = [script.tokens ?? 1000].flat().slice(0, ++answered).at(-1) as number;
     if (turns.at(-1)?.text.includes("<state_snapshot>") === true) return { say: summary, tokens };
     if (isDecision(body)) return { say: decision, tokens };
     const next = calls[made];
@@ -363,7 +365,7 @@ export async function startFakeModel(): Promise<FakeModel> {
     requests,
     follow(next) {
       script = next;
-      made = 0;
+      made = answered = 0;
     },
     close: () =>
       new Promise((resolve) => {
