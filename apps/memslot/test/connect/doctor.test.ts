@@ -117,6 +117,12 @@ describe("what a client skips without a word is reported", () => {
     expect(skipsOf(sandbox)).toContain("disableAllHooks");
   });
 
+  test("Copilot CLI: a key that it passes on to nothing", async () => {
+    const sandbox = await prepare("copilot");
+    expect(skipsOf(sandbox, ["GEMINI_API_KEY"])).toBe("");
+    expect(skipsOf(sandbox, ["OPENAI_API_KEY"])).toContain("passes OPENAI_API_KEY neither");
+  });
+
   test("Gemini: a variable that it strips, and a folder that it does not trust", async () => {
     const sandbox = await prepare("gemini", "--project");
     expect(skipsOf(sandbox, ["GEMINI_API_KEY"])).toMatch(/GEMINI_API_KEY[^]*unless the folder is trusted/u);

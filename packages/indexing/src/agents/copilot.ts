@@ -31,4 +31,14 @@ export const copilot: AgentCode = {
         await finder.take(`${id}.jsonl`, path.join(sessions, id, "events.jsonl"), { kind: "lines" });
     },
   },
+  silentSkips: ({ keys }) =>
+    keys.includes("OPENAI_API_KEY")
+      ? [
+          {
+            message:
+              "Copilot CLI passes OPENAI_API_KEY neither to the server nor to the hooks, not even if the entry names it",
+            next: "Set agents.defaults.memorySearch.remote.apiKey to the key, or to ${NAME} with a variable of another name.",
+          },
+        ]
+      : [],
 };
