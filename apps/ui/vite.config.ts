@@ -12,6 +12,8 @@ const config: UserConfig = defineConfig({
     emptyOutDir: true,
     target: "es2022",
     assetsInlineLimit: 0,
+    // The server names the files of the first view ahead.
+    manifest: "manifest.json",
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },

@@ -15,6 +15,8 @@ import type {
   MemoryFile,
 } from "@memslot/core";
 import type {
+  LoggedChange,
+  NoteChangeRecord,
   NoteContent,
   ConversationTime,
   HandOver,
@@ -28,7 +30,7 @@ export type UiEvent =
   | { type: "status"; status: MemoryProviderStatus }
   /** The index has changed: reload the displayed data. */
   | { type: "changed" }
-  /** Progress of a requested sync; `done` is the last event. */
+  /** A check of the files: without `progress` while it scans them; `done` is the last event. */
   | { type: "sync"; progress: SyncProgress | undefined; done: boolean };
 
 /** `GET /api/facts`: the header of each view. */
@@ -77,13 +79,67 @@ export interface ActionAnswer {
   release?: QuarantineRelease | undefined;
 }
 
+/** `GET /api/notes`: the indexed notes, in as few bytes as possible, see `notesIn`. */
 export interface NotesAnswer {
   /** Absent: unknown to the backend. */
-  list?: MemoryFileList | undefined;
+  folders?: readonly NoteFolder[] | undefined;
+  /** Number of indexed files, conversations included. */
+  fileCount: number;
+  tags: Readonly<Record<string, number>>;
+}
+
+/** Notes of a folder in the order of their names. */
+export interface NoteFolder {
+  /** With `/` at its end; empty: the workspace. */
+  path: string;
+  /** Joined by `/`. */
+  names: string;
+  /** One per line; empty: none. */
+  titles: string;
+  /** First day of each note, one per line, unless its name has it; empty: none. */
+  days: string;
+}
+
+/** `GET /api/notes/excluded`: files that are not searched. */
+export interface ExcludedAnswer extends Pick<MemoryFileList, "leftOut" | "leftOutCount" | "more"> {
   /** Which files are memory, and why. */
   layout: "agent" | "all";
   why: string;
-  backend: string;
+}
+
+/** `GET /api/changes`, with `path` for one note and `before` for older ones: newest first. */
+export interface ChangesAnswer {
+  changes: readonly LoggedChange[];
+  count: number;
+  /** `before` of the next page. */
+  next?: string | undefined;
+}
+
+/** `POST /api/changes/:id/undo` and `/restore`: the change that takes the other one back. */
+export interface RevertAnswer {
+  change: NoteChangeRecord;
+}
+
+/** `GET /api/home`. */
+export interface HomeAnswer {
+  today: string;
+  /** The log of today, and of the day before. */
+  log?: HomeNote | undefined;
+  before?: HomeNote | undefined;
+  /** `MEMORY.md` and `USER.md`. */
+  pinned: readonly HomeNote[];
+  /** Notes that were changed last. */
+  recent: readonly MemoryFile[];
+  /** Since the beginning of yesterday, newest first. */
+  changes: readonly LoggedChange[];
+  changeCount: number;
+}
+
+export interface HomeNote {
+  path: string;
+  text: string;
+  /** The text is only the beginning of the note. */
+  isCut: boolean;
 }
 
 export interface NoteAnswer {

@@ -6,7 +6,7 @@ import { compress } from "hono/compress";
 import { etag } from "hono/etag";
 import { pageFolder } from "./page-folder.ts";
 import { serveRoutes } from "./routes/index.ts";
-import { createEventHub } from "./server/event-hub.ts";
+import { createEventHub, syncInView } from "./server/event-hub.ts";
 import { failed, told, fromThePage, restricted } from "./server/request-checks.ts";
 import { type LoginOptions, serveLogin, withoutOldCookies } from "./server/login.ts";
 import { readPage, servePage } from "./server/static-files.ts";
@@ -27,7 +27,7 @@ export interface ServeUiOptions extends LoginOptions {
 const address = "127.0.0.1";
 
 export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
-  const files = readPage(options.page ?? pageFolder);
+  const built = readPage(options.page ?? pageFolder);
   const server = createLoopbackServer();
   const port = await listenOn(server, { host: address, port: options.port });
   const place = { host: address, port };
@@ -43,7 +43,7 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   app.use("*", (context, next) => (context.req.path === "/api/events" ? next() : tagged(context, next)));
   serveRoutes(app, { host, hub, signedIn, signal });
   app.all("/api/*", (context) => told(context, 404, "NOT_FOUND", `nothing is served at ${context.req.path}`));
-  servePage(app, files);
+  servePage(app, built);
   app.onError((error, context) => failed(context, error));
 
   const answer = getRequestListener(app.fetch, { hostname: `${address}:${port}` });
@@ -54,6 +54,9 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
     response.end(message);
     request.resume();
   });
+  // Pages are answered from the index meanwhile. A failure is in the status.
+  if (host.agent.memorySearch.sync.onSearch !== false || (host.memory.status().files ?? 0) === 0)
+    syncInView(hub, host.memory, { reason: "search", wait: false, signal }).catch(() => undefined);
   onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
   try {
     if (!signal.aborted) await once(signal, "abort");

@@ -103,7 +103,7 @@ export function createManagerSearch(parts: SearchContext): Search {
     const before = await scopeOf(options);
     const known = searchedIn(index.facts());
     // The index is asked whether it has changed before it is searched: what comes of that goes on beside the search.
-    const freshening = index.freshen(options.signal);
+    const freshening = index.freshen(options.signal, options.fresh);
     const ahead = vectors || find || rerank ? undefined : searchAhead(store, (revision) => ask(before, revision));
     const unfresh = await freshening;
     // What has come meanwhile may be of this project.

@@ -67,7 +67,7 @@ export function Dialog({ title, onClose, children, hasHead = true }: DialogProps
       ref={dialog}
       aria-label={title}
       onClose={onClose}
-      onClick={(event) => event.target === dialog.current && dialog.current.close()}
+      onClick={({ target, currentTarget }) => target === currentTarget && currentTarget.close()}
     >
       {hasHead && (
         <header class="dialog-head">

@@ -5,12 +5,12 @@ import { t } from "../words/translate.ts";
 
 /** Whether answers can be relied on, in a few words that lead to the details. */
 export function HealthLine(): VNode | null {
-  const progress = syncing.value?.progress;
+  const checked = syncing.value && { count: syncing.value.progress?.total ?? status.value?.files ?? 0 };
   const [kind, text] =
     session.value === "offline"
       ? (["bad", t("shell.offline.title")] as const)
-      : progress !== undefined
-        ? (["faint", t("health.line.checking", { count: progress.total })] as const)
+      : checked !== undefined
+        ? (["faint", t("health.line.checking", checked)] as const)
         : status.value === undefined
           ? (["faint", t("shell.loading")] as const)
           : (["good", t("health.line.files", { count: status.value.files ?? 0 })] as const);

@@ -1,11 +1,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NotesAnswer } from "../../src/api-types.ts";
 import { Dialog } from "../components/common-components.tsx";
 import { matching, type Option, useOptionList } from "../components/option-list.tsx";
 import { shortcuts } from "../components/shortcuts.ts";
 import { pathWith } from "../state/api-client.ts";
-import { useQuery } from "../state/queries.ts";
+import { useNotes } from "../state/notes-list.ts";
 import { go } from "../state/page-address.ts";
 import { views } from "../views/views.ts";
 import { noteHref } from "../views/notes/note-addresses.ts";
@@ -17,17 +16,17 @@ const mostNotes = 30;
 /** Finds views, actions and notes by name. */
 export function Palette({ onClose }: { onClose: () => void }): VNode {
   const [typed, setTyped] = useState("");
-  const { data } = useQuery<NotesAnswer>("/api/notes");
+  const { data } = useNotes();
   const closing = (run: () => void) => (): void => {
     onClose();
     run();
   };
   const goTo = (address: string): (() => void) => closing(() => go(address));
   const ways: Option[] = shortcuts.value.map(({ keys, label, run }) => {
-    const icon = views.find(({ title }) => title === label)?.icon ?? "corner-down-left";
+    const icon = views.find(({ title }) => title === label)?.icon ?? "arrow-up-right";
     return { id: `${keys} ${label}`, text: t(label), icon, hint: <Keys keys={keys} />, run: closing(run) };
   });
-  const files = typed === "" ? [] : (data?.list?.files ?? []).filter(({ source }) => source === "memory");
+  const files = typed === "" ? [] : (data?.notes ?? []);
   const notes = matching(files, typed, ({ title = "", path }) => `${title} ${path}`).slice(0, mostNotes);
   const search: Option = {
     id: "search",

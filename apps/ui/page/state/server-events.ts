@@ -7,7 +7,7 @@ type Status = Extract<UiEvent, { type: "status" }>["status"];
 
 /** The latest state of the memory. */
 export const status = signal<Status | undefined>(undefined);
-/** Progress of a sync that a page requested. */
+/** The running check of all files; without progress while it scans them. */
 export const syncing = signal<Extract<UiEvent, { type: "sync" }> | undefined>(undefined);
 
 const lockName = "memslot-events";
@@ -62,8 +62,11 @@ async function readEvents(onEvent: (event: UiEvent) => void): Promise<void> {
 
 function take(event: UiEvent): void {
   if (event.type === "changed") refetch();
-  else if (event.type === "sync") syncing.value = event.done ? undefined : event;
-  else {
+  else if (event.type === "sync") {
+    syncing.value = event.done ? undefined : event;
+    // Until now the index answered as it was.
+    if (event.done) refetch();
+  } else {
     status.value = event.status;
     if (session.value === "offline" && facts.value !== undefined) session.value = "open";
   }

@@ -60,7 +60,7 @@ interface Look {
 
 async function look({ memory, config, agent }: UiHost, signal: AbortSignal): Promise<Look> {
   const [list, talks] = await Promise.all([
-    memory.listFiles({ signal }),
+    memory.listFiles({ scan: false, signal }),
     conversationTimes({ stateDir: config.stateDir, agentId: memory.agentId }),
   ]);
   const files = list?.files.filter(({ source }) => source === "memory") ?? [];

@@ -2,8 +2,8 @@ import type { Memory, MemoryProviderStatus } from "@memslot/core";
 import { readUsage, type UsageEntry } from "@memslot/indexing";
 import type { Hono } from "hono";
 import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api-types.ts";
-import { type EventHub, toldProgress } from "../server/event-hub.ts";
-import { RouteError } from "../server/request-checks.ts";
+import { type EventHub, syncInView } from "../server/event-hub.ts";
+import { RouteError, refuseReadOnly } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const usageDays = 31;
@@ -12,7 +12,7 @@ const harmless: ReadonlySet<string> = new Set<HealthAction>(["sync", "check"]);
 
 /** The state of the memory and its actions, one at a time. */
 export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: EventHub; signal: AbortSignal }): void {
-  const { memory, config, readOnly } = host;
+  const { memory, config } = host;
   const actions = actionsOf(memory, hub, signal);
   let running: string | undefined;
 
@@ -31,12 +31,7 @@ export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: Eve
     const name = context.req.param("action");
     const action = (actions as Partial<Record<string, () => Promise<ActionAnswer>>>)[name];
     if (action === undefined) throw new RouteError(404, "NOT_FOUND", `there is no action ${JSON.stringify(name)}`);
-    if (readOnly && !harmless.has(name))
-      throw new RouteError(
-        403,
-        "FORBIDDEN",
-        "this page only looks: start memslot ui without --read-only to change something",
-      );
+    if (!harmless.has(name)) refuseReadOnly(host);
     if (running !== undefined) throw new RouteError(409, "BUSY", `${running} is not done yet`);
     running = name;
     try {
@@ -67,14 +62,9 @@ function actionsOf(
   hub: EventHub,
   signal: AbortSignal,
 ): Record<HealthAction, () => Promise<ActionAnswer>> {
-  const sync = async (force: boolean): Promise<ActionAnswer> => {
-    const { progress, done } = toldProgress(hub);
-    try {
-      return { sync: await memory.sync({ reason: "the page", force, progress, signal }) };
-    } finally {
-      done();
-    }
-  };
+  const sync = async (force: boolean): Promise<ActionAnswer> => ({
+    sync: await syncInView(hub, memory, { reason: "the page", force, signal }),
+  });
   return {
     sync: () => sync(false),
     force: () => sync(true),

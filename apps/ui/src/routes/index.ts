@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import type { EventHub } from "../server/event-hub.ts";
 import type { SignedIn } from "../server/login.ts";
 import type { UiHost } from "../ui-host.ts";
+import { serveChanges } from "./changes.ts";
 import { serveEvents } from "./events.ts";
 import { serveHealth } from "./health.ts";
 import { serveNotes } from "./notes.ts";
@@ -9,6 +10,7 @@ import { serveSearch } from "./search.ts";
 import { serveSessions } from "./sessions.ts";
 import type { Facts } from "../api-types.ts";
 import { RouteError } from "../server/request-checks.ts";
+import { homeOf } from "../notes/home.ts";
 import { dayOfMemory, timeOf } from "../notes/timeline.ts";
 
 export interface RouteWorld {
@@ -22,8 +24,10 @@ export interface RouteWorld {
 export function serveRoutes(app: Hono, { host, hub, signedIn, signal }: RouteWorld): void {
   serveFacts(app, host);
   serveEvents(app, hub, { signedIn, signal });
-  serveSearch(app, host);
+  serveSearch(app, host, hub);
   serveNotes(app, host);
+  serveChanges(app, host);
+  app.get("/api/home", async (context) => context.json(await homeOf(host, context.req.raw.signal)));
   serveTime(app, host);
   serveMap(app, host);
   serveSessions(app, host);

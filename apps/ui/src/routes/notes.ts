@@ -1,10 +1,18 @@
 import { readNote, replaceNote } from "@memslot/agent-kit";
-import { messageOf } from "@memslot/core";
+import type { MemoryFile } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import type { Hono } from "hono";
-import type { Failure, NoteAnswer, NoteConflict, NotesAnswer, SavedNote } from "../api-types.ts";
+import type {
+  ExcludedAnswer,
+  Failure,
+  NoteAnswer,
+  NoteConflict,
+  NoteFolder,
+  NotesAnswer,
+  SavedNote,
+} from "../api-types.ts";
 import { takeIn } from "../notes/include-files.ts";
-import { RouteError, bodyOf, textOf } from "../server/request-checks.ts";
+import { RouteError, bodyOf, refuseReadOnly, syncAfterWrite, textOf } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /** Routes to list, read, change and add files of the memory. */
@@ -19,10 +27,19 @@ export function serveNotes(app: Hono, host: UiHost): void {
   });
 
   app.get("/api/notes", async (context) => {
-    const list = await memory.listFiles({ signal: context.req.raw.signal });
-    const { layout, why } = notesLayout(workspaceDir, agent.memorySearch.notes);
-    const backend = memory.status().backend;
-    return context.json({ list, layout, why, backend } satisfies NotesAnswer);
+    const list = await memory.listFiles({ scan: false, signal: context.req.raw.signal });
+    const notes = list?.files.filter(({ source }) => source === "memory") ?? [];
+    const tags: Record<string, number> = {};
+    for (const tag of notes.flatMap((note) => note.tags ?? [])) tags[tag] = (tags[tag] ?? 0) + 1;
+    const folders = list && foldersOf(notes);
+    return context.json({ folders, fileCount: list?.fileCount ?? 0, tags } satisfies NotesAnswer);
+  });
+
+  app.get("/api/notes/excluded", async (context) => {
+    const list = await memory.listFiles({ limit: mostExcluded, signal: context.req.raw.signal });
+    const { leftOut = [], leftOutCount = 0, more = false } = list ?? {};
+    const layout = notesLayout(workspaceDir, agent.memorySearch.notes);
+    return context.json({ leftOut, leftOutCount, more, ...layout } satisfies ExcludedAnswer);
   });
 
   app.get("/api/notes/file", async (context) => {
@@ -43,10 +60,7 @@ export function serveNotes(app: Hono, host: UiHost): void {
     ];
     const { state, note } = await replaceNote({ ...named(path), text, sha256, signal: context.req.raw.signal });
     if (state === "replaced") {
-      // In the background: the page gets an event when it is indexed, and a search syncs by itself.
-      memory.sync({ reason: "a note was saved on the page" }).catch((error: unknown) => {
-        process.emitWarning(`the note is saved, and is not indexed yet: ${messageOf(error)}`);
-      });
+      syncAfterWrite(memory, "a note was saved on the page");
       return context.json({ note } satisfies SavedNote);
     }
     const message =
@@ -64,11 +78,18 @@ export function serveNotes(app: Hono, host: UiHost): void {
   });
 }
 
-function refuseReadOnly({ readOnly }: UiHost): void {
-  if (readOnly)
-    throw new RouteError(
-      403,
-      "FORBIDDEN",
-      "this page only looks: start memslot ui without --read-only to change something",
-    );
+const dayIn = /\d{4}-\d{2}-\d{2}/u;
+const mostExcluded = 500;
+
+function foldersOf(notes: readonly MemoryFile[]): NoteFolder[] {
+  const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
+  return [...Map.groupBy(notes, (note) => folderOf(note.path))].map(([path, own]) => ({
+    path,
+    names: own.map((note) => note.path.slice(path.length)).join("/"),
+    days: own
+      .map((note) => (dayIn.test(note.path) ? "" : (note.days?.[0] ?? "")))
+      .join("\n")
+      .trimEnd(),
+    titles: own.map(({ title = "" }) => title.replaceAll(/\s+/gu, " ")).join("\n"),
+  }));
 }

@@ -4,15 +4,19 @@ import { whyTarget } from "@memslot/core/host";
 import type { Context, Hono } from "hono";
 import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings, WhyAnswer } from "../api-types.ts";
 import { answerSearch } from "../search/answer-search.ts";
+import type { EventHub } from "../server/event-hub.ts";
 import { RouteError, bodyOf, textOf } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
 /** Routes to search: for people, as an agent, and with two settings side by side. */
-export function serveSearch(app: Hono, host: UiHost): void {
+export function serveSearch(app: Hono, host: UiHost, hub: EventHub): void {
   const { memory, config } = host;
 
   app.get("/api/search", async (context) => {
-    const options = { ...limitsOf(context, memory.agentId), signal: context.req.raw.signal };
+    const limits = limitsOf(context, memory.agentId);
+    // While all files are checked, and for a key, the index answers as it is; pages ask again after the check.
+    const fresh = limits.keywordsOnly !== true && !hub.isChecking();
+    const options = { ...limits, fresh, signal: context.req.raw.signal };
     return context.json(await answerSearch(memory, context.req.query("q") ?? "", options));
   });
 

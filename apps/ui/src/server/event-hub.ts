@@ -1,4 +1,4 @@
-import type { SyncProgress } from "@memslot/core";
+import type { Memory, MemorySyncParams, SyncReport } from "@memslot/core";
 import type { UiEvent } from "../api-types.ts";
 
 /** Receives each event; false: closed or too slow, and removed. */
@@ -10,6 +10,8 @@ const lookEveryMs = 1000;
 export interface EventHub {
   listen(listener: Listener): () => void;
   tell(event: UiEvent): void;
+  /** Whether the files are being checked by a sync that pages see. */
+  isChecking(): boolean;
   close(): void;
 }
 
@@ -19,8 +21,10 @@ export function createEventHub(status: () => Extract<UiEvent, { type: "status" }
   let timer: NodeJS.Timeout | undefined;
   let lastStatus = "";
   let lastNotes = "";
+  let checking: UiEvent | undefined;
 
   function tell(event: UiEvent): void {
+    if (event.type === "sync") checking = event.done ? undefined : event;
     for (const listener of listeners) if (!listener(event)) listeners.delete(listener);
     if (listeners.size === 0) stop();
   }
@@ -51,6 +55,7 @@ export function createEventHub(status: () => Extract<UiEvent, { type: "status" }
       }
       listeners.add(listener);
       listener({ type: "status", status: now });
+      if (checking !== undefined) listener(checking);
       timer ??= setInterval(look, lookEveryMs).unref();
       return () => {
         listeners.delete(listener);
@@ -58,6 +63,7 @@ export function createEventHub(status: () => Extract<UiEvent, { type: "status" }
       };
     },
     tell,
+    isChecking: () => checking !== undefined,
     close: () => {
       stop();
       listeners.clear();
@@ -73,16 +79,25 @@ function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameter
 
 const progressEveryMs = 200;
 
-/** Sends the progress of a sync, a few times a second, and its end. */
-export function toldProgress(hub: EventHub): { progress: (update: SyncProgress) => void; done: () => void } {
+/** Syncs. Pages see that it has begun, its progress a few times a second, and its end. */
+export async function syncInView(
+  hub: EventHub,
+  memory: Memory,
+  params: MemorySyncParams,
+): Promise<SyncReport | undefined> {
   let last = 0;
-  return {
-    progress(update) {
-      const now = performance.now();
-      if (now - last < progressEveryMs) return;
-      last = now;
-      hub.tell({ type: "sync", progress: update, done: false });
-    },
-    done: () => hub.tell({ type: "sync", progress: undefined, done: true }),
-  };
+  hub.tell({ type: "sync", progress: undefined, done: false });
+  try {
+    return await memory.sync({
+      ...params,
+      progress(update) {
+        const now = performance.now();
+        if (now - last < progressEveryMs) return;
+        last = now;
+        hub.tell({ type: "sync", progress: update, done: false });
+      },
+    });
+  } finally {
+    hub.tell({ type: "sync", progress: undefined, done: true });
+  }
 }

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler, Context } from "hono";
-import { MemoryError, type MemoryErrorCode, isAbort, messageOf } from "@memslot/core";
+import { type Memory, MemoryError, type MemoryErrorCode, isAbort, messageOf } from "@memslot/core";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { Failure } from "../api-types.ts";
 
@@ -67,6 +67,19 @@ export class RouteError extends Error {
     this.status = status;
     this.code = code;
   }
+}
+
+export function refuseReadOnly({ readOnly }: { readOnly: boolean }): void {
+  if (!readOnly) return;
+  const next = "start memslot ui without --read-only to change something";
+  throw new RouteError(403, "FORBIDDEN", `this page only looks: ${next}`);
+}
+
+/** In the background: the page gets an event when the change is indexed. */
+export function syncAfterWrite(memory: Memory, reason: string): void {
+  memory.sync({ reason }).catch((error: unknown) => {
+    process.emitWarning(`the note is saved, and is not indexed yet: ${messageOf(error)}`);
+  });
 }
 
 const statuses: Partial<Record<MemoryErrorCode, ContentfulStatusCode>> = {

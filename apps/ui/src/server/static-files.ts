@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { MemoryError, messageOf } from "@memslot/core";
 import type { Hono } from "hono";
@@ -15,17 +15,30 @@ interface StaticFile {
   type: string;
 }
 
-/** The files of the built page by path. No other file is ever served. */
-export function readPage(folder: string): ReadonlyMap<string, StaticFile> {
+interface BuiltPage {
+  /** By path. No other file is ever served. */
+  files: ReadonlyMap<string, StaticFile>;
+  /** By the source of a chunk, as Vite lists them. */
+  chunks: Readonly<Record<string, Chunk | undefined>>;
+}
+
+interface Chunk {
+  file: string;
+  css?: readonly string[];
+  imports?: readonly string[];
+}
+
+export function readPage(folder: string): BuiltPage {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
     const files = names.filter((name) => types[path.extname(name)] !== undefined);
-    return new Map(
-      files.map((name) => [
-        `/${name.split(path.sep).join("/")}`,
-        { body: new Uint8Array(readFileSync(path.join(folder, name))), type: types[path.extname(name)] ?? "" },
-      ]),
-    );
+    const built = files.map((name): [string, StaticFile] => [
+      `/${name.split(path.sep).join("/")}`,
+      { body: new Uint8Array(readFileSync(path.join(folder, name))), type: types[path.extname(name)] ?? "" },
+    ]);
+    const manifest = path.join(folder, "manifest.json");
+    const chunks = existsSync(manifest) ? (JSON.parse(readFileSync(manifest, "utf8")) as BuiltPage["chunks"]) : {};
+    return { files: new Map(built), chunks };
   } catch (error) {
     const next = "This checkout has not been built: run `pnpm build` in its top folder.";
     throw new MemoryError("UNAVAILABLE", `the page is not in ${folder}: ${messageOf(error)}. ${next}`, {
@@ -35,7 +48,7 @@ export function readPage(folder: string): ReadonlyMap<string, StaticFile> {
 }
 
 /** Serves the files by name, and the page itself for the address of every view. */
-export function servePage(app: Hono, files: ReadonlyMap<string, StaticFile>): void {
+export function servePage(app: Hono, { files, chunks }: BuiltPage): void {
   app.get("*", (context) => {
     const { pathname } = new URL(context.req.url);
     const isAsset = pathname.startsWith("/assets/");
@@ -43,6 +56,23 @@ export function servePage(app: Hono, files: ReadonlyMap<string, StaticFile>): vo
     if (file === undefined) return context.notFound();
     // Names of assets change with their content.
     const cacheControl = isAsset ? "public, max-age=31536000, immutable" : "no-cache";
+    if (!isAsset) context.header("link", filesAhead(chunks, pathname).join(", ") || undefined);
     return context.body(file.body, 200, { "content-type": file.type, "cache-control": cacheControl });
   });
+}
+
+/** The files of the view of an address, which the browser loads beside those of the shell. */
+function filesAhead(chunks: BuiltPage["chunks"], pathname: string): string[] {
+  const name = pathname.split("/")[1] || "home";
+  const wanted = [`views/${name}/${name}-view.tsx`];
+  const shell = new Set(["index.html", ...(chunks["index.html"]?.imports ?? [])]);
+  const links: string[] = [];
+  for (const key of wanted) {
+    const chunk = shell.has(key) ? undefined : chunks[key];
+    if (chunk === undefined) continue;
+    links.push(`</${chunk.file}>; rel=modulepreload`);
+    for (const style of chunk.css ?? []) links.push(`</${style}>; rel=preload; as=style; crossorigin`);
+    wanted.push(...(chunk.imports ?? []).filter((each) => !wanted.includes(each)));
+  }
+  return links;
 }

@@ -47,8 +47,15 @@ export interface IndexCalls {
   estimate: Call<Options, Checked, SyncEstimate>;
   /** Lists notes and files that a search cannot find. Changes nothing. */
   survey: Call<Options, Checked, MemorySurvey>;
-  /** Lists searched and excluded files: `limit` of each at most (1 to 20,000, the default). For the owner. */
-  listFiles: Call<Options<{ limit?: number | undefined }>, Checked<{ limit: number }>, MemoryFileList>;
+  /**
+   * Lists searched and excluded files: `limit` of each at most (1 to 20,000, the default). `newest`: the last changed
+   * first, else by path. `scan`: false for the index alone, without excluded files. For the owner.
+   */
+  listFiles: Call<
+    Options<{ limit?: number | undefined; newest?: boolean | undefined; scan?: boolean | undefined }>,
+    Checked<{ limit: number; newest?: boolean | undefined; scan?: boolean | undefined }>,
+    MemoryFileList
+  >;
   /** Passages, links and backlinks of a note. `undefined` if the note is not indexed. For the owner. */
   describeFile: Call<Params<NotePath>, Checked<{ relPath: string }>, MemoryFileFacts>;
   /** Explains why a note or line is or is not a result. Throws `INVALID_ARGUMENT` for a shared audience. */

@@ -49,6 +49,8 @@ export interface MemorySearchOptions {
   explain?: boolean | undefined;
   /** Keyword search only: the query is sent to no embedding or rerank provider. */
   keywordsOnly?: boolean | undefined;
+  /** False: answers from the index as it is, without a scan for changed files. Default: true. */
+  fresh?: boolean | undefined;
   signal?: AbortSignal | undefined;
   /** Receives the report of the search, also of a failed one. Not called for an aborted search. */
   onDebug?: ((report: SearchReport) => void) | undefined;
@@ -78,6 +80,8 @@ export interface ManagerSearchOptions {
   explain?: boolean | undefined;
   /** True: the query must not be sent to any provider. */
   keywordsOnly?: boolean | undefined;
+  /** False: answer from the index as it is, without a scan. */
+  fresh?: boolean | undefined;
   /** Readers of the answer. `shared`: private notes are excluded inside the search. */
   audience: SessionAudience;
   /** First day as text. Throws `INVALID_ARGUMENT` if unreadable. `filters` of the report has the applied day. */

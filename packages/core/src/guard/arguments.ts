@@ -41,6 +41,7 @@ const searchFields = {
   since: time,
   until: time,
   keywordsOnly: optional(flag, false),
+  fresh: optional(flag, true),
   explain: optional(flag, false),
 };
 const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];

@@ -93,7 +93,11 @@ export const indexCalls: CallRows = {
   },
   listFiles: {
     deadline: "upkeepMs",
-    read: options({ limit: optional(whole(1, 20_000, "a number of files, 1 to 20000"), 20_000) }),
+    read: options({
+      limit: optional(whole(1, 20_000, "a number of files, 1 to 20000"), 20_000),
+      newest: optional(flag, false),
+      scan: optional(flag, true),
+    }),
     answer: { fields: { files: list, leftOut: list, fileCount: count, leftOutCount: count } },
   },
   describeFile: {

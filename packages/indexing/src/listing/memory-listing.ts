@@ -44,7 +44,7 @@ export function createListedMemory(
   const { settings, stateDir, workspaceDir } = context;
   const factsOf = createNoteFacts(store);
   return {
-    async listFiles({ limit, signal }) {
+    async listFiles({ limit, newest = false, scan = true, signal }) {
       const records = await store.listFiles();
       const notes = records.filter(({ source }) => source === "memory");
       const skipped = new Map(
@@ -55,11 +55,17 @@ export function createListedMemory(
       );
       const indexed = records.filter(({ path: file, source }) => source !== "memory" || !skipped.has(file));
       const known = notes.filter(({ path: file }) => !skipped.has(file));
-      const facts = await factsOf(known, signal);
-      const scanned = settings.sources.includes("memory") ? await scanMemory(context, signal) : undefined;
+      const byPath = (a: FileRecord, b: FileRecord): number => (a.path < b.path ? -1 : 1);
+      const shown = indexed.toSorted(newest ? (a, b) => b.mtimeMs - a.mtimeMs || byPath(a, b) : byPath).slice(0, limit);
+      const facts = await factsOf(
+        shown.filter(({ source }) => source === "memory"),
+        signal,
+      );
+      const scanned = scan && settings.sources.includes("memory") ? await scanMemory(context, signal) : undefined;
       const failed = new Map([...(scanned === undefined ? [] : failuresOf(scanned)), ...skipped]);
       const taken = new Set(scanned?.files.map((file) => file.path).filter((file) => !failed.has(file)));
-      const { leftOut, more } = await findLeftOut({ workspaceDir, stateDir, taken, failed }, signal);
+      const nothing = { leftOut: [], more: false };
+      const { leftOut, more } = scan ? await findLeftOut({ workspaceDir, stateDir, taken, failed }, signal) : nothing;
       const pending = taken.difference(new Set(known.map((record) => record.path)));
       const all: LeftOutFile[] = [
         ...[...failed].map(([file, detail]) => ({ path: file, kind: "file", reason: "failed", detail }) as const),
@@ -69,10 +75,9 @@ export function createListedMemory(
           .map((each) => (scanned?.accepted?.has(each.path) ? { ...each, reason: "excluded" as const } : each)),
         ...leftOut.filter((each) => !isNote(each)),
       ];
-      const files = indexed
-        .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-        .slice(0, limit)
-        .map((record) => fileOf(record, record.source === "memory" ? facts.get(record.path) : undefined));
+      const files = shown.map((record) =>
+        fileOf(record, record.source === "memory" ? facts.get(record.path) : undefined),
+      );
       return { files, fileCount: indexed.length, leftOut: all.slice(0, limit), leftOutCount: all.length, more };
     },
 
@@ -199,7 +204,7 @@ function createNoteFacts(
 
   async function read(files: readonly FileRecord[], signal: AbortSignal): Promise<ReadonlyMap<string, NoteFacts>> {
     const states = new Map(files.map((file) => [file.path, `${file.hash} ${file.recipe}`]));
-    const next = new Map([...known].filter(([file, { state }]) => states.get(file) === state));
+    const next = new Map([...known].filter(([file, { state }]) => (states.get(file) ?? state) === state));
     const unread = [...states].filter(([file]) => !next.has(file));
     for (let from = 0; from < unread.length; from += readAtOnce) {
       signal.throwIfAborted();

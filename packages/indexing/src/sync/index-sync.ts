@@ -105,11 +105,11 @@ export class IndexSync {
     }
   }
 
-  /** Before a search: scans and waits briefly. Returns why the answer may be out of date. */
-  async freshen(signal: AbortSignal): Promise<SearchCondition | undefined> {
+  /** Before a search: scans and waits briefly, unless `fresh` is false. Returns why the answer may be out of date. */
+  async freshen(signal: AbortSignal, fresh = true): Promise<SearchCondition | undefined> {
     // Another process may have changed the index since the last count.
     await this.#follow();
-    if (!this.#input.onSearch) {
+    if (!this.#input.onSearch || !fresh) {
       const reason = this.#record.whyStale();
       return reason === undefined ? undefined : { state: "stale", reason };
     }

@@ -1,13 +1,15 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { MemoryFileList } from "@memslot/core";
-import type { TakeInAnswer } from "../../../src/api-types.ts";
-import { Dialog, failureText } from "../../components/common-components.tsx";
+import type { ExcludedAnswer, TakeInAnswer } from "../../../src/api-types.ts";
+import { Dialog, failureText, Loading } from "../../components/common-components.tsx";
 import { ask, facts, told } from "../../state/api-client.ts";
+import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 
 /** Excluded files, the reasons, and how to add them. */
-export function LeftOut({ list, layout }: { list: MemoryFileList; layout: "agent" | "all" }): VNode {
+export function LeftOut(): VNode {
+  const [isOpen, setOpen] = useState(false);
+  const { data } = useQuery<ExcludedAnswer>(isOpen ? "/api/notes/excluded" : undefined);
   const [answer, setAnswer] = useState<(TakeInAnswer & { path?: string | undefined }) | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const isFixed = facts.value?.readOnly === true;
@@ -20,16 +22,17 @@ export function LeftOut({ list, layout }: { list: MemoryFileList; layout: "agent
       setProblem(failureText(error));
     }
   };
-  const { leftOut, leftOutCount, more } = list;
+  const { leftOut = [], leftOutCount = 0, more = false, layout } = data ?? {};
   return (
-    <details class="left-out">
-      <summary>{t("notes.leftOut", { count: leftOutCount })}</summary>
+    <details class="left-out" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{data === undefined ? t("notes.leftOut.title") : t("notes.leftOut", { count: leftOutCount })}</summary>
+      {isOpen && data === undefined && <Loading />}
       {problem !== undefined && (
         <p class="bad" role="alert">
           {problem}
         </p>
       )}
-      {leftOutCount === 0 && <p class="faint">{t("notes.leftOut.none")}</p>}
+      {data !== undefined && leftOutCount === 0 && <p class="faint">{t("notes.leftOut.none")}</p>}
       {leftOutCount > leftOut.length && (
         <p class="faint">{t("notes.leftOut.of", { part: leftOut.length, all: leftOutCount })}</p>
       )}

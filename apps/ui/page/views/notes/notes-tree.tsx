@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { MemoryFile } from "@memslot/core";
+import type { NoteName } from "../../state/notes-list.ts";
 import { go } from "../../state/page-address.ts";
 import { t } from "../../words/translate.ts";
 import { drafts } from "./note-editor.tsx";
@@ -24,7 +24,7 @@ export function NotesTree({
   filter,
   open,
 }: {
-  files: readonly MemoryFile[];
+  files: readonly NoteName[];
   filter: string;
   open: string | undefined;
 }): VNode {

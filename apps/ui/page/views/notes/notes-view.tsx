@@ -1,9 +1,8 @@
 import type { VNode } from "preact";
-import type { NotesAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
 import { go, goWith, pathname, query } from "../../state/page-address.ts";
 import { facts } from "../../state/api-client.ts";
-import { useQuery } from "../../state/queries.ts";
+import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
 import { LeftOut } from "./excluded-files.tsx";
 import { NotePane } from "./note-pane.tsx";
@@ -14,12 +13,12 @@ import "./notes.css";
 
 /** The notes in their folders, and the open one. */
 export default function NotesView(): VNode {
-  const { data, error } = useQuery<NotesAnswer>("/api/notes");
+  const { data, error } = useNotes();
   const open = noteAt(pathname.value, query.value);
   const filter = query.value.get("filter") ?? "";
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
-  const files = data.list?.files.filter(({ source }) => source === "memory") ?? [];
+  const files = data.notes ?? [];
   const setFilter = (text: string): void => {
     const citation = citationIn(text);
     const isNote = citation !== undefined && files.some(({ path }) => path === citation.path);
@@ -36,9 +35,9 @@ export default function NotesView(): VNode {
           value={filter}
           onInput={(event) => setFilter(event.currentTarget.value)}
         />
-        {data.list && <p class="faint">{t("notes.count", { count: files.length, all: data.list.fileCount })}</p>}
+        {data.notes && <p class="faint">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
-        {data.list && <LeftOut list={data.list} layout={data.layout} />}
+        {data.notes && <LeftOut />}
       </aside>
       <div class="note-place">
         {open !== undefined ? (

@@ -1,4 +1,4 @@
-import type { MemoryFile } from "@memslot/core";
+import type { NoteName } from "../../state/notes-list.ts";
 
 /** One row of the tree. */
 export interface TreeRow {
@@ -12,21 +12,21 @@ export interface TreeRow {
   /** Of a folder: files in it and below. */
   count?: number | undefined;
   expanded?: boolean | undefined;
-  file?: MemoryFile | undefined;
+  file?: NoteName | undefined;
 }
 
 interface Folder {
   id: string;
   name: string;
   folders: Map<string, Folder>;
-  files: MemoryFile[];
+  files: NoteName[];
   count: number;
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
 /** The rows from top to bottom. With a filter all matches are shown, with open folders. */
-export function treeRows(files: readonly MemoryFile[], expanded: ReadonlySet<string>, filter: string): TreeRow[] {
+export function treeRows(files: readonly NoteName[], expanded: ReadonlySet<string>, filter: string): TreeRow[] {
   const wanted = filter.trim().toLocaleLowerCase();
   const root = folderOf("", "");
   for (const file of files) {
@@ -72,8 +72,6 @@ function folderOf(id: string, name: string): Folder {
   return { id, name, folders: new Map(), files: [], count: 0 };
 }
 
-function fits({ path, title, tags }: MemoryFile, wanted: string): boolean {
-  return [path, title ?? "", ...(tags ?? []).map((tag) => `#${tag}`)].some((text) =>
-    text.toLocaleLowerCase().includes(wanted),
-  );
+function fits({ path, title = "" }: NoteName, wanted: string): boolean {
+  return [path, title].some((text) => text.toLocaleLowerCase().includes(wanted));
 }

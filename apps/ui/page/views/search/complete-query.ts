@@ -1,4 +1,4 @@
-import type { MemoryFile } from "@memslot/core";
+import type { NoteName } from "../../state/notes-list.ts";
 import { matching } from "../../components/option-list.tsx";
 
 const operators = ["path:", "tag:", "source:", "after:", "before:"];
@@ -15,7 +15,9 @@ export interface Completion {
 
 /** What the query can be completed from. */
 export interface CompletionData {
-  files: readonly MemoryFile[];
+  notes: readonly NoteName[];
+  /** With their number of notes. */
+  tags: Readonly<Record<string, number>>;
   sources: readonly string[];
   /** `YYYY-MM-DD` */
   today: string;
@@ -32,11 +34,10 @@ export function completions(query: string, data: CompletionData): Completion[] {
   }
   const counts = new Map<string, number | undefined>();
   const count = (name: string): unknown => counts.set(name, (counts.get(name) ?? 0) + 1);
-  for (const { path, tags = [] } of data.files) {
-    if (operator === "tag") for (const tag of tags) count(tag);
-    if (operator === "path")
+  if (operator === "tag") for (const [tag, notes] of Object.entries(data.tags)) counts.set(tag, notes);
+  if (operator === "path")
+    for (const { path } of data.notes)
       for (const [end] of path.matchAll(/\//gu).map(({ index }) => [index + 1])) count(path.slice(0, end));
-  }
   if (operator === "source") for (const source of data.sources) counts.set(source, undefined);
   if (operator === "after" || operator === "before")
     for (const day of daysBefore(data.today)) counts.set(day, undefined);

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
-import type { MemoryFile } from "@memslot/core";
 import type { FoundResult, ShownLine } from "../../../src/api-types.ts";
 import { Icon, type IconName, languageOf } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { t, when } from "../../words/translate.ts";
+import type { NoteName } from "../../state/notes-list.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { Passage } from "../notes/passage.tsx";
 import { PartsBar } from "./score-bar.tsx";
@@ -26,7 +26,7 @@ export function isConversation({ source }: Pick<FoundResult, "source">): boolean
 }
 
 /** The name of a result for people: the title of its note, or its file name. */
-export function titleOf(path: string, file: MemoryFile | undefined): string {
+export function titleOf(path: string, file: NoteName | undefined): string {
   return file?.title ?? path.split("/").at(-1)?.replace(/\.md$/u, "") ?? path;
 }
 
@@ -44,7 +44,7 @@ function isShownAbove(line: ShownLine, title: string): boolean {
 
 interface ResultCardProps {
   result: FoundResult;
-  file: MemoryFile | undefined;
+  file: NoteName | undefined;
   isChosen: boolean;
   onChoose: () => void;
 }
@@ -53,7 +53,7 @@ interface ResultCardProps {
 export function ResultCard({ result, file, isChosen, onChoose }: ResultCardProps): VNode {
   const { path, source, heading, parts, score } = result;
   const title = titleOf(path, file);
-  const day = file?.days?.[0];
+  const day = file?.day;
   const headings = heading?.replace(/^#+\s*/u, "");
   const name = source === "memory" ? path : `${source} · ${path}`;
   return (

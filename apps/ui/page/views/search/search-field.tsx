@@ -1,10 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { NotesAnswer } from "../../../src/api-types.ts";
 import { type Option, useOptionList } from "../../components/option-list.tsx";
 import { moveFocus } from "../../components/shortcuts.ts";
 import { facts } from "../../state/api-client.ts";
-import { useQuery } from "../../state/queries.ts";
+import { useNotes } from "../../state/notes-list.ts";
 import { go, query } from "../../state/page-address.ts";
 import { status } from "../../state/server-events.ts";
 import { t } from "../../words/translate.ts";
@@ -28,7 +27,7 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   const [isClosed, setClosed] = useState(true);
   const last = useRef(asked);
   const askedAt = useRef(0);
-  const { data } = useQuery<NotesAnswer>("/api/notes");
+  const { data } = useNotes();
   const ask = (): void => {
     last.current = typed;
     askedAt.current = performance.now();
@@ -57,7 +56,8 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
     };
   }, [typed, isComposing]);
   const known = {
-    files: data?.list?.files ?? [],
+    notes: data?.notes ?? [],
+    tags: data?.tags ?? {},
     sources: status.value?.sources ?? [],
     today: facts.value?.today ?? "",
   };

@@ -1,10 +1,11 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { MemoryFile, SearchReport } from "@memslot/core";
-import type { NotesAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
+import type { SearchReport } from "@memslot/core";
+import type { HomeAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
 import { CopyButton, Empty, Failed, Icon, IconButton, Loading, Tabs } from "../../components/common-components.tsx";
 import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
+import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { sentence, t } from "../../words/translate.ts";
@@ -53,18 +54,17 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   const limits = Object.fromEntries(["max", "tokens", "min"].map((name) => [name, query.value.get(name) ?? ""]));
   const path = asked.trim() === "" ? undefined : pathWith("/api/search", { q: asked, typing, ...limits });
   const { data, error, loading } = useQuery<SearchAnswer>(path, { keep: true });
-  const { data: notes } = useQuery<NotesAnswer>("/api/notes");
+  const files = useNotes().data?.byPath;
   const [chosen, choose] = useState(0);
   useEffect(() => choose(0), [asked]);
   useFocusKeys(links);
   useShortcuts([
     { keys: "Escape", label: "keys.back", run: () => document.querySelector<HTMLElement>(".question input")?.focus() },
   ]);
-  if (path === undefined) return <Begin files={notes?.list?.files} />;
+  if (path === undefined) return <Begin />;
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading lines={9} />;
   const { results, report } = data;
-  const files = new Map(notes?.list?.files.map((file) => [file.path, file]));
   const shown = results[Math.min(chosen, results.length - 1)];
   return (
     <div aria-busy={loading}>
@@ -85,7 +85,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
               <ResultCard
                 key={`${result.source} ${result.path} ${result.startLine} ${firstMatch(result)}`}
                 result={result}
-                file={files.get(result.path)}
+                file={files?.get(result.path)}
                 isChosen={result === shown}
                 onChoose={() => choose(index)}
               />
@@ -93,7 +93,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
           </ol>
           <More report={report} shown={results.length} />
         </div>
-        {shown && <ResultPreview result={shown} title={titleOf(shown.path, files.get(shown.path))} />}
+        {shown && <ResultPreview result={shown} title={titleOf(shown.path, files?.get(shown.path))} />}
       </div>
     </div>
   );
@@ -132,14 +132,16 @@ function More({ report: { dropped, found }, shown }: { report: SearchReport; sho
 }
 
 /** Without a query: kept questions and recent notes, or how to get some. */
-function Begin({ files }: { files: readonly MemoryFile[] | undefined }): VNode {
-  if (files?.length === 0)
+function Begin(): VNode {
+  const { data, error } = useQuery<HomeAnswer>("/api/home");
+  const { recent } = data ?? {};
+  if (error) return <Failed error={error} />;
+  if (recent?.length === 0)
     return (
       <Empty title={t("search.empty.title")} icon="notebook-text">
         <p>{t("search.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
       </Empty>
     );
-  const recent = files?.toSorted((a, b) => ((a.modified ?? "") < (b.modified ?? "") ? 1 : -1)).slice(0, 8);
   return (
     <>
       {questions.value.length > 0 && (
