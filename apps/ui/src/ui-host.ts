@@ -1,3 +1,4 @@
+import type { ChangePlace } from "@memslot/agent-kit";
 import type { AgentConfig, Memory, MemslotConfig } from "@memslot/core";
 
 /** The memory that the page shows, open, and its configuration. */
@@ -17,4 +18,16 @@ export interface OtherSettings {
   hybrid?: { vectorWeight: number; textWeight: number } | undefined;
   /** The id of a memory plugin. */
   backend?: string | undefined;
+}
+
+/** Where changes of notes are logged, and by whom. */
+export function changePlace({ memory, agent, config }: UiHost, signal: AbortSignal): ChangePlace {
+  return {
+    workspaceDir: memory.workspaceDir,
+    settings: agent.memorySearch,
+    stateDir: config.stateDir,
+    changer: { agentId: agent.id, by: "memslot ui" },
+    at: new Date(),
+    signal,
+  };
 }

@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes, VNode } from "preact";
+import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Icon, type IconName } from "./common-components.tsx";
 
@@ -13,7 +13,7 @@ export interface Option {
 
 interface OptionList {
   /** Attributes of the field. */
-  field: InputHTMLAttributes;
+  field: Record<string, unknown>;
   /** Handles a key of the field; false: none of the list. */
   onKey: (event: KeyboardEvent) => boolean;
   list: VNode | null;

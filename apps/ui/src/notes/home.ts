@@ -1,7 +1,6 @@
 import { listChanges, readNote } from "@memslot/agent-kit";
 import type { HomeAnswer, HomeNote } from "../api-types.ts";
-import { changePlace } from "../routes/changes.ts";
-import type { UiHost } from "../ui-host.ts";
+import { changePlace, type UiHost } from "../ui-host.ts";
 
 const mostCharacters = 8_000;
 const mostRecent = 10;

@@ -2,7 +2,7 @@ import { type ChangePlace, type NoteChangeRecord, listChanges, restoreNote, undo
 import type { Context, Hono } from "hono";
 import type { ChangesAnswer, RevertAnswer } from "../api-types.ts";
 import { RouteError, refuseReadOnly, syncAfterWrite } from "../server/request-checks.ts";
-import type { UiHost } from "../ui-host.ts";
+import { changePlace, type UiHost } from "../ui-host.ts";
 
 const pageChanges = 50;
 
@@ -31,15 +31,4 @@ export function serveChanges(app: Hono, host: UiHost): void {
     };
   app.post("/api/changes/:id/undo", reverting(undoChange));
   app.post("/api/changes/:id/restore", reverting(restoreNote));
-}
-
-export function changePlace({ memory, agent, config }: UiHost, signal: AbortSignal): ChangePlace {
-  return {
-    workspaceDir: memory.workspaceDir,
-    settings: agent.memorySearch,
-    stateDir: config.stateDir,
-    changer: { agentId: agent.id, by: "memslot ui" },
-    at: new Date(),
-    signal,
-  };
 }
