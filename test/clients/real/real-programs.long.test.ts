@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type FakeModel, type ModelRequest, type Turn, startFakeModel } from "@memslot/fakes/model-apis";
 import { eventually } from "@memslot/test-tools/wait";
@@ -133,6 +133,8 @@ for (const row of programs) {
     });
 
     test.skipIf(isLeft("source"))("source", async () => {
+      // A session without an end counts as running, and is left out, until it has rested.
+      if (isLeft("end")) rmSync(path.join(program.home, ".memslot/hooks/running"), { recursive: true, force: true });
       const added = await program.memslot("sources", "add", row.id, "--scope", "all", "--yes");
       expect(added.exitCode, added.stdout + added.stderr).toBe(0);
       const { stdout, stderr } = await program.memslot(

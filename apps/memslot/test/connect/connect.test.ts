@@ -8,6 +8,7 @@ import { type ClientId, clientIds } from "@memslot/core";
 import { agentOf, agents } from "@memslot/indexing/host";
 import { commandLine } from "../../src/connect/connection-commands.ts";
 import { isOwnHook, isOwnServer } from "../../src/connect/detect-memslot-entries.ts";
+import { markedBlock } from "../../src/connect/text-edit.ts";
 import { type Sandbox, createSandbox } from "../run-memslot.ts";
 import { transcript } from "../transcript.ts";
 import existingFiles from "./existing-files.json" with { type: "json" };
@@ -142,6 +143,15 @@ test("on Windows the command of a hook fits the shell in which each agent runs i
   const shell = { hooks: [{ shell: "powershell" }] };
   expect(handler?.("x", "Stop", "win32")).toMatchObject(shell);
   expect(handler?.("x", "Stop", "linux")).not.toMatchObject(shell);
+});
+
+test("the block of an earlier version that ended without a line end gets one, and removal restores the file", () => {
+  const block = (line: string): string => `<!-- memslot connect: begin -->\n${line}\n<!-- memslot connect: end -->`;
+  const edit = markedBlock(["new"]);
+  const upgraded = edit.put(`Be brief.\n\n${block("old")}`);
+  expect(upgraded).toBe(`Be brief.\n${block("new")}\n`);
+  expect(edit.put(upgraded)).toBe(upgraded);
+  expect(edit.remove(upgraded)).toBe("Be brief.");
 });
 
 /** Texts of one shape each: as the file that holds what they are about. */
