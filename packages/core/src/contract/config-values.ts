@@ -31,7 +31,7 @@ export interface ConfigValues {
         readonly documentInputType: string | undefined;
         /** Vector length, for models that let you choose it. */
         readonly outputDimensionality: number | undefined;
-        /** Sources to index and search: `memory` (the notes), `sessions` (transcripts), and conversations of other programs (`claude-code`, `codex`, `gemini`, `opencode`, `cursor`; see `memslot sources`). `journal` (messages dropped from conversations) is added if the flush is enabled. */
+        /** Sources to index and search: `memory` (the notes), `sessions` (transcripts), and conversations of other programs (`claude-code`, `codex`, `gemini`, `opencode`, `copilot`, `qwen`, `cursor`; see `memslot sources`). `journal` (messages dropped from conversations) is added if the flush is enabled. */
         readonly sources: readonly string[];
         readonly clients: {
           /** Which conversations of other programs are found: those of the current `project`, or `all`. */
