@@ -15,6 +15,7 @@ export const views: readonly View[] = [
   { path: "/", title: "nav.home", icon: "house", load: () => import("./home/home-view.tsx") },
   { path: "/search", title: "nav.search", icon: "search", load: () => import("./search/search-view.tsx") },
   { path: "/notes", title: "nav.notes", icon: "notebook-text", load: () => import("./notes/notes-view.tsx") },
+  { path: "/changes", title: "nav.changes", icon: "history", load: () => import("./changes/changes-view.tsx") },
   { path: "/time", title: "nav.time", icon: "calendar-days", load: () => import("./time/time-view.tsx") },
   {
     path: "/sessions",

@@ -29,6 +29,7 @@ export function NotePane({ path }: { path: string }): VNode {
           <button type="button" onClick={() => goWith({ as: isRaw ? undefined : "text" })}>
             {t(isRaw ? "notes.rendered" : "notes.raw")}
           </button>
+          <a href={pathWith("/changes", { path })}>{t("nav.changes")}</a>
           {!isFixed && draft === undefined && (
             <button type="button" onClick={() => keepDraft(path, { text: note.text, base: note })}>
               {t("notes.edit")}

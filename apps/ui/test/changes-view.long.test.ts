@@ -1,0 +1,93 @@
+import { writeFileSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
+import { editNote, forgetNote, readNote } from "@memslot/agent-kit";
+import { describe, expect, test } from "vitest";
+import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
+import { buildPage } from "./support/build-page.ts";
+import { startUi, type UiServer } from "./support/ui-server.ts";
+
+const notes = {
+  "MEMORY.md": "# Facts\n\n- The staging database listens on port 5544.\n- Anna likes tea.\n",
+  "memory/2026-03-05.md": "# Ferry\n\nThe ferry leaves at nine.\n",
+};
+
+buildPage();
+useBrowser();
+
+/** A change as an agent makes it. */
+async function change({ host, workspaceDir }: UiServer, relPath: string, old: string, text?: string): Promise<void> {
+  const place = {
+    workspaceDir,
+    settings: host.agent.memorySearch,
+    stateDir: host.config.stateDir,
+    changer: { agentId: "main", session: "agent:main:tui:1", by: "memory_edit" },
+    at: new Date(),
+    timeZone: "UTC",
+    relPath,
+    old,
+  };
+  const { sha256: hash = "" } = (await readNote(place)) ?? {};
+  if (text === undefined) await forgetNote({ ...place, hash, reason: "she asked for it" });
+  else await editNote({ ...place, hash, text });
+}
+
+describe.skipIf(!hasBrowser)("the changes", () => {
+  test("show who changed what, come by themselves, and are taken back by name, also what was forgotten", async () => {
+    const ui = await startUi({ notes });
+    const { page, complaints } = await openAt(ui, "/changes");
+    await page.getByText("No changes by agents").waitFor();
+    await change(ui, "MEMORY.md", "port 5544", "port 6000");
+    await change(ui, "MEMORY.md", "- Anna likes tea.");
+    await ui.host.memory.sync({ reason: "test" });
+    const cards = page.locator(".change");
+    await cards.nth(1).waitFor();
+    expect(await cards.first().textContent()).toMatch(
+      /Forgotten.*memory_edit · main · session agent:main:tui:1 · she asked/su,
+    );
+    expect(await cards.nth(1).locator("mark").allTextContents()).toEqual(["5544", "6000"]);
+    expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+    await page.getByRole("button", { name: "Undo MEMORY.md:3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Undo: MEMORY.md" }).click();
+    await page.getByText("Undone: MEMORY.md").waitFor();
+    await page.getByRole("button", { name: "Restore MEMORY.md:4" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore: MEMORY.md" }).click();
+    await page.getByText("Restored: MEMORY.md").waitFor();
+    expect(readFileSync(path.join(ui.workspaceDir, "MEMORY.md"), "utf8")).toBe(notes["MEMORY.md"]);
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("of one note are a link on it, and one that cannot be undone any more says why and what to do", async () => {
+    const ui = await startUi({ notes });
+    await change(ui, "MEMORY.md", "port 5544", "port 6000");
+    await change(ui, "memory/2026-03-05.md", "at nine", "at ten");
+    writeFileSync(path.join(ui.workspaceDir, "MEMORY.md"), "# Facts\n\nRewritten.\n");
+    const { page } = await openAt(ui, "/notes/MEMORY.md");
+    await page.locator("article.note").getByRole("link", { name: "Changes" }).click();
+    await page.locator(".change").waitFor();
+    expect(await page.locator(".change").count()).toBe(1);
+    await page.getByRole("button", { name: "Undo MEMORY.md:3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Undo: MEMORY.md" }).click();
+    await page.getByText(/MEMORY\.md has changed since in the lines of change/u).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "All changes" }).click();
+    await page.locator(".change").nth(1).waitFor();
+  });
+
+  test("cannot be taken back where the page only looks", async () => {
+    const ui = await startUi({ notes, readOnly: true });
+    await change(ui, "MEMORY.md", "port 5544", "port 6000");
+    const { page } = await openAt(ui, "/changes");
+    expect(await page.getByRole("button", { name: "Undo MEMORY.md:3" }).isDisabled()).toBe(true);
+    const status = await page.evaluate(async () => {
+      const headers = {
+        "content-type": "application/json",
+        authorization: `Bearer ${localStorage.getItem("memslot-token")}`,
+      };
+      const list = (await (await fetch("/api/changes", { headers })).json()) as { changes: { id: string }[] };
+      const place = `/api/changes/${list.changes[0]?.id}/undo`;
+      return (await fetch(place, { method: "POST", headers, body: "{}" })).status;
+    });
+    expect(status).toBe(403);
+  });
+});
