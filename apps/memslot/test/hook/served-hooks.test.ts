@@ -158,6 +158,21 @@ describe.skipIf(process.platform === "win32")("a hook beside a running memslot m
       if (again === true) expect(JSON.parse(String(input))).toEqual(asking("s"));
     });
 
+    test("hands over no key", async () => {
+      const key = serverKey({ workspace: sandbox.workspace }) ?? "";
+      let request = "";
+      await listenAt(sandbox, key, (socket) => {
+        socket.write(`${key}\n`);
+        socket.once("data", (part) => {
+          request = String(part);
+          socket.end("cold\n");
+        });
+      });
+      await ask(sandbox, "claude-code", asking("s"), { env: { OPENAI_API_KEY: "sk-secret", CODEX_HOME: "/codex" } });
+      expect(request).toContain("/codex");
+      expect(request).not.toContain("sk-secret");
+    });
+
     test("does not pass input that is not an event to the server", async () => {
       await served(sandbox);
       for (const text of ["", "{", "[]", "\u0000".repeat(1000), "[".repeat(100_000)])
