@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { ClientId, Memory } from "@memslot/core";
+import { agentOf } from "@memslot/indexing/host";
 import { type HookEvent, type RecallMode, answerOf, startsAtPrompt, storedAnswer } from "./read-event.ts";
 import { linesShown, recallText, startText } from "./shown-text.ts";
 import { type HookPlace, digest, projectOf, storeMessages, storeRest } from "./store-messages.ts";
@@ -59,8 +60,9 @@ async function onStart(event: HookEvent, run: HookRun): Promise<string | undefin
   return await run.states.change(event, async (before) => {
     const { source = "startup" } = event;
     const state = { ...before, project: before.project ?? projectOf(event.cwd) };
-    // A resumed conversation still contains its start text.
-    if (source === "resume" && before.shown.length > 0) return { state, result: undefined };
+    const isKept = agentOf(event.shape).hooks?.resumesWithoutStart !== true;
+    // Most resumed conversations still contain their start text.
+    if (source === "resume" && isKept && before.shown.length > 0) return { state, result: undefined };
     if (isLater) return { state: { ...state, started: undefined, shown: [] }, result: undefined };
     const { dropped, ...rest } = state;
     const { agent, readOnly } = run;

@@ -422,6 +422,20 @@ describe("with a workspace for each test", () => {
       },
     );
 
+    test.each([
+      ["claude-code", "SessionStart", false],
+      ["copilot", "sessionStart", true],
+      ["qwen", "SessionStart", true],
+    ] as const)(
+      "%s gets the notes of the start again in a resumed session if it has lost them",
+      async (client, name, again) => {
+        const start = { session_id: "s", cwd: "/a", hook_event_name: name };
+        expect(contextOf(await sendTo(sandbox, client, { ...start, source: "startup" }))).toContain("5544");
+        const resumed = contextOf(await sendTo(sandbox, client, { ...start, source: "resume" }));
+        expect(resumed.includes("5544")).toBe(again);
+      },
+    );
+
     test("in Gemini writes a digest when the transcript records a compaction, and the next prompt names the dropped messages", async () => {
       const file = path.join(sandbox.cwd, "t.jsonl");
       const line = (id: string, type: string, text: string): object => ({ id, type, content: [{ text }] });

@@ -61,6 +61,8 @@ interface AgentHooks {
   /** The moments at which the agent passes text to its model, with the JSON that it expects. */
   readonly answers: Readonly<Partial<Record<HookMoment, (event: string, text: string) => object>>>;
   readonly stored?: object;
+  /** A resumed session lacks the notes of the start. */
+  readonly resumesWithoutStart?: boolean;
   /** Fields that only one event has, for an agent that does not send the name of the event. The first one counts. */
   readonly fields?: Readonly<Record<string, string>>;
   /** The shell that runs commands on Windows, if it needs `&` before a quoted program. */
