@@ -1,11 +1,46 @@
 import { expect, test } from "vitest";
+import { groupsOf } from "../page/views/map/map-groups.ts";
 import { refine } from "../page/views/map/umap-layout.ts";
 import { expectNeighbours, dimensions, heaps } from "./support/layout.ts";
 
 test("200 points are laid out beside those that they were near, the same each time", () => expectNeighbours(200));
 
 test("a few points are not laid out, and points that are all one are", () => {
-  expect(refine({ values: heaps(10, 2), dimensions })).toBeUndefined();
-  const places = refine({ values: new Int8Array(40 * dimensions), dimensions });
+  const none = { x: [], y: [] };
+  expect(refine({ values: heaps(10, 2), dimensions, ...none })).toBeUndefined();
+  const places = refine({ values: new Int8Array(40 * dimensions), dimensions, ...none });
   expect(places?.x.every((value) => Number.isFinite(value))).toBe(true);
+});
+
+test("a layout is turned and mirrored so that points stay near the first one", () => {
+  const values = heaps(90, 3);
+  const corners = [
+    [-1, -1],
+    [1, -1],
+    [1, 1],
+  ] as const;
+  for (const mirror of [1, -1]) {
+    const first = {
+      x: [...Array(90).keys()].map((at) => mirror * (corners[at % 3]?.[0] ?? 0)),
+      y: [...Array(90).keys()].map((at) => corners[at % 3]?.[1] ?? 0),
+    };
+    const places = refine({ values, dimensions, ...first });
+    const middle = (of: readonly number[] = [], heap: number): number =>
+      of.filter((_, at) => at % 3 === heap).reduce((sum, value) => sum + value / 30, 0);
+    // The corner at the right angle is farthest from each of the others along one axis only.
+    expect(Math.sign(middle(places?.x, 1) - middle(places?.x, 0))).toBe(mirror);
+    expect(middle(places?.y, 2)).toBeGreaterThan(middle(places?.y, 0));
+  }
+});
+
+test("points are split into their heaps, the largest first, and equal points into one", () => {
+  const at = (index: number): number => (index < 60 ? 0 : index < 90 ? 1 : 2);
+  const noise = (index: number): number => ((index * 37) % 11) / 50;
+  const x = Array.from({ length: 100 }, (_, index) => [-0.8, 0.7, 0.7][at(index)]! + noise(index));
+  const y = Array.from({ length: 100 }, (_, index) => [0, -0.8, 0.6][at(index)]! + noise(index + 5));
+  const groups = groupsOf({ x, y });
+  expect(groups.map(({ members }) => members.length)).toEqual([60, 30, 10]);
+  expect(groups[2]?.members.every((index) => index >= 90)).toBe(true);
+  expect(groupsOf({ x: x.map(() => 0.5), y: y.map(() => 0.5) }).map(({ members }) => members.length)).toEqual([100]);
+  expect(groupsOf({ x: [0, 1], y: [0, 1] })).toEqual([]);
 });

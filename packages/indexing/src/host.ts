@@ -33,5 +33,5 @@ export {
 } from "./sources/transcript-lines.ts";
 export { decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/split-by-tokens.ts";
-export { stopWords } from "./text/languages/detect-language.ts";
+export { isFunctionWord, stopWords } from "./text/languages/detect-language.ts";
 export { scanTerms } from "./text/index-terms.ts";

@@ -9,8 +9,9 @@ import { serveNotes } from "./notes.ts";
 import { serveSearch } from "./search.ts";
 import { serveSessions } from "./sessions.ts";
 import type { Facts } from "../api-types.ts";
-import { RouteError } from "../server/request-checks.ts";
 import { homeOf } from "../notes/home.ts";
+import { RouteError, bodyOf } from "../server/request-checks.ts";
+import { mapLabels } from "../search/map-labels.ts";
 import { dayOfMemory, timeOf } from "../notes/timeline.ts";
 
 export interface RouteWorld {
@@ -43,19 +44,22 @@ function serveFacts(app: Hono, { memory, agent, version, readOnly }: UiHost): vo
   });
 }
 
+/** More than a plane has: the page computes a better layout from them. */
+const mapDimensions = 16;
+
 function serveMap(app: Hono, { memory }: UiHost): void {
   app.get("/api/map", async (context) => {
-    const dimensions = Number(context.req.query("dimensions") ?? 2);
-    const map = await memory.map({ query: context.req.query("q"), dimensions, signal: context.req.raw.signal });
+    const map = await memory.map({ dimensions: mapDimensions, signal: context.req.raw.signal });
     return context.json(map ?? null);
   });
 
-  app.get("/api/map/near", async (context) => {
-    const [path, startLine] = [context.req.query("path") ?? "", Number(context.req.query("line"))];
-    const near = await memory.near({ path, startLine, signal: context.req.raw.signal });
-    if (near === undefined)
-      throw new RouteError(404, "NOT_FOUND", `no passage begins at ${JSON.stringify(`${path}:${startLine}`)}`);
-    return context.json(near);
+  app.post("/api/map/labels", async (context) => {
+    const { groups } = await bodyOf(context);
+    const isGroup = (group: unknown): group is string[] =>
+      Array.isArray(group) && group.every((each) => typeof each === "string");
+    if (!Array.isArray(groups) || !groups.every(isGroup))
+      throw new RouteError(400, "INVALID_ARGUMENT", "groups must be lists of passages such as path:12-20");
+    return context.json(await mapLabels(memory, groups, context.req.raw.signal));
   });
 }
 

@@ -1,118 +1,133 @@
+import type { MemoryMap } from "@memslot/core";
+import { select } from "d3-selection";
+import { zoom as createZoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../../state/preferences.ts";
 import { t } from "../../words/translate.ts";
-import { type Drawn, drawMap } from "./draw-map.ts";
-import { type Frame, nearestPoints, panned, wholeFrame, zoomed } from "./map-viewport.ts";
+import { colourOf, drawLabels, type Label } from "./draw-labels.ts";
+import { createPainter, type PointPainter } from "./draw-points.ts";
+import { type Frame, pointAt, zoomTo } from "./map-viewport.ts";
 
-interface PictureProps extends Drawn {
-  frame: Frame | undefined;
-  onFrame: (frame: Frame) => void;
+interface PictureProps {
+  map: MemoryMap;
+  /** The kind of each point: an index of `colours`, which are names of CSS variables. */
+  ofPoint: Uint8Array;
+  colours: readonly string[];
+  labels: readonly Label[];
+  /** Points to zoom to whenever the list changes; none of them: the whole map. */
+  shown: readonly number[];
   /** The point under the pointer, if any. */
   onHover: (index: number | undefined) => void;
-  onChoose: (index: number | undefined) => void;
+  onOpen: (index: number) => void;
 }
 
 const reach = 12;
 const step = 60;
 const zoomStep = 1.4;
-/** Less movement, in pixels, is a click and not a drag. */
-const still = 4;
+const mostZoom = 60;
+const moveMs = 700;
 
 /** The points, moved and zoomed with a pointer, two fingers, a wheel or keys. */
-export function MapPicture({ frame, onFrame, onHover, onChoose, ...drawn }: PictureProps): VNode {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const latest = useRef({ frame, onFrame });
-  latest.current = { frame, onFrame };
-  const pointers = useRef(new Map<number, [number, number]>());
-  const moved = useRef(0);
-  const { map } = drawn;
+export function MapPicture({ map, ofPoint, colours, labels, shown, onHover, onOpen }: PictureProps): VNode {
+  const top = useRef<HTMLCanvasElement>(null);
+  const points = useRef<HTMLCanvasElement>(null);
+  const painter = useRef<PointPainter | undefined>(undefined);
+  const zoomer = useRef<ZoomBehavior<HTMLCanvasElement, unknown> | undefined>(undefined);
+  const drawn = useRef<{ map?: MemoryMap; since: number }>({ since: -moveMs });
+  const [frame, setFrame] = useState<Frame>({ width: 0, height: 0, zoom: zoomIdentity });
+  /** Counts the contexts of the graphics card, which a system may take away. */
+  const [context, setContext] = useState(0);
+  /** What runs on the zoomed canvas. */
+  const zoomed = (run: (by: ZoomBehavior<HTMLCanvasElement, unknown>, on: ReturnType<typeof onTop>) => void): void => {
+    if (zoomer.current && top.current) run(zoomer.current, onTop(top.current));
+  };
 
   useEffect(() => {
-    const own = canvas.current;
+    const own = top.current;
     if (own === null) return undefined;
-    const fit = (): void => {
+    const by = createZoom<HTMLCanvasElement, unknown>().scaleExtent([1, mostZoom]);
+    by.on("zoom", ({ transform }: { transform: Frame["zoom"] }) => setFrame((now) => ({ ...now, zoom: transform })));
+    zoomer.current = by;
+    onTop(own).call(by).on("dblclick.zoom", null);
+    const observer = new ResizeObserver(() => {
       const { clientWidth: width, clientHeight: height } = own;
-      const { frame: now, onFrame: tell } = latest.current;
-      if (now?.width !== width || now.height !== height)
-        tell(now ? { ...now, width, height } : wholeFrame(width, height));
-    };
-    const observer = new ResizeObserver(fit);
+      by.translateExtent([
+        [0, 0],
+        [width, height],
+      ]);
+      setFrame((now) => ({ ...now, width, height }));
+    });
     observer.observe(own);
-    // Preact listens passively, and the page must not scroll.
-    const wheel = (event: WheelEvent): void => {
-      event.preventDefault();
-      const { frame: now, onFrame: tell } = latest.current;
-      if (now) tell(zoomed(now, Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY));
-    };
-    own.addEventListener("wheel", wheel, { passive: false });
-    return () => {
-      observer.disconnect();
-      own.removeEventListener("wheel", wheel);
-    };
+    return () => observer.disconnect();
   }, []);
-
+  useEffect(() => zoomed((by, on) => by.transform(on, zoomTo(frame, map, shown, mostZoom))), [shown]);
+  useEffect(() => {
+    painter.current = points.current === null ? undefined : createPainter(points.current);
+    points.current?.addEventListener("webglcontextlost", () => setContext((count) => count + 1), { once: true });
+  }, [context]);
+  useEffect(() => {
+    painter.current?.place(map, ofPoint);
+    const isStill = drawn.current.map === undefined || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (drawn.current.map !== map) drawn.current = { map, since: isStill ? -moveMs : performance.now() };
+  }, [map, ofPoint, context]);
   const shade = theme.value;
   useEffect(() => {
-    const own = canvas.current;
-    if (own === null || frame === undefined) return undefined;
-    const request = requestAnimationFrame(() => drawMap(own, frame, drawn));
-    return () => cancelAnimationFrame(request);
-  }, [frame, map, drawn.ofPoint, drawn.focus, drawn.near, shade]);
-
-  const under = (at: readonly [number, number]): number | undefined =>
-    frame && nearestPoints(map, frame, at, { count: 1, most: reach })[0];
-
-  const move = (event: PointerEvent): void => {
-    const at: [number, number] = [event.offsetX, event.offsetY];
-    const before = pointers.current.get(event.pointerId);
-    if (frame === undefined) return;
-    if (before === undefined) return onHover(under(at));
-    const other = [...pointers.current].find(([id]) => id !== event.pointerId)?.[1];
-    pointers.current.set(event.pointerId, at);
-    moved.current += Math.hypot(at[0] - before[0], at[1] - before[1]);
-    if (other === undefined) return onFrame(panned(frame, at[0] - before[0], at[1] - before[1]));
-    const [was, is] = [before, at].map(([x, y]) => Math.hypot(x - other[0], y - other[1]));
-    if (was && is) onFrame(zoomed(frame, is / was, (at[0] + other[0]) / 2, (at[1] + other[1]) / 2));
-  };
-
-  const key = (event: KeyboardEvent): void => {
-    if (frame === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    const [middleX, middleY] = [frame.width / 2, frame.height / 2];
-    const moves: Record<string, () => Frame> = {
-      ArrowLeft: () => panned(frame, step, 0),
-      ArrowRight: () => panned(frame, -step, 0),
-      ArrowUp: () => panned(frame, 0, step),
-      ArrowDown: () => panned(frame, 0, -step),
-      "+": () => zoomed(frame, zoomStep, middleX, middleY),
-      "=": () => zoomed(frame, zoomStep, middleX, middleY),
-      "-": () => zoomed(frame, 1 / zoomStep, middleX, middleY),
-      "0": () => wholeFrame(frame.width, frame.height),
+    if (top.current === null || points.current === null || frame.width === 0) return undefined;
+    const own = top.current;
+    const density = devicePixelRatio || 1;
+    const [width, height] = [Math.round(frame.width * density), Math.round(frame.height * density)];
+    for (const each of [own, points.current])
+      if (each.width !== width || each.height !== height) Object.assign(each, { width, height });
+    const look = {
+      colours: colours.map((token) => colourOf(own, token)),
+      size: Math.min(8, 3 + Math.sqrt(frame.zoom.k) / 2 + (map.x.length < 2_000 ? 2 : 0)),
     };
-    const to = moves[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    onFrame(to());
-  };
+    const draw = (): void => {
+      const part = Math.min(1, (performance.now() - drawn.current.since) / moveMs);
+      painter.current?.draw(frame, { ...look, moved: part * part * (3 - 2 * part) });
+      drawLabels(own, frame, part < 1 ? [] : labels);
+      if (part < 1) request = requestAnimationFrame(draw);
+    };
+    let request = requestAnimationFrame(draw);
+    return () => cancelAnimationFrame(request);
+  }, [frame, map, ofPoint, colours, labels, shade, context]);
 
+  const under = (event: MouseEvent): number | undefined => pointAt(map, frame, [event.offsetX, event.offsetY], reach);
+  const key = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { k } = frame.zoom;
+    const moves: Record<string, [name: "move" | "size", x: number, y?: number]> = {
+      ArrowLeft: ["move", step, 0],
+      ArrowRight: ["move", -step, 0],
+      ArrowUp: ["move", 0, step],
+      ArrowDown: ["move", 0, -step],
+      "+": ["size", zoomStep],
+      "=": ["size", zoomStep],
+      "-": ["size", 1 / zoomStep],
+      "0": ["size", 1 / k],
+    };
+    const [name, x, y] = moves[event.key] ?? [];
+    if (name === undefined || x === undefined) return;
+    event.preventDefault();
+    zoomed((by, on) => (y === undefined ? by.scaleBy(on, x) : by.translateBy(on, x / k, y / k)));
+  };
   return (
     <div class="map-picture" role="group" aria-label={t("map.picture")} tabIndex={0} onKeyDown={key}>
+      <canvas key={context} ref={points} aria-hidden="true" />
       <canvas
-        ref={canvas}
+        ref={top}
         aria-hidden="true"
-        onPointerDown={(event) => {
-          event.currentTarget.setPointerCapture(event.pointerId);
-          pointers.current.set(event.pointerId, [event.offsetX, event.offsetY]);
-          moved.current = 0;
-        }}
-        onPointerMove={move}
-        onPointerUp={(event) => {
-          pointers.current.delete(event.pointerId);
-          if (moved.current < still) onChoose(under([event.offsetX, event.offsetY]));
-        }}
-        onPointerCancel={(event) => void pointers.current.delete(event.pointerId)}
+        onPointerMove={(event) => onHover(under(event))}
         onPointerLeave={() => onHover(undefined)}
+        onClick={(event) => {
+          // After a drag there is no click.
+          const index = under(event);
+          if (index !== undefined) onOpen(index);
+        }}
       />
     </div>
   );
 }
+
+const onTop = (canvas: HTMLCanvasElement) => select<HTMLCanvasElement, unknown>(canvas);

@@ -1,28 +1,26 @@
-import type { MemoryMap, NearPassage } from "@memslot/core";
+import type { MemoryMap } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith } from "../../state/api-client.ts";
+import { ask, told } from "../../state/api-client.ts";
+import { go } from "../../state/page-address.ts";
 import { useQuery } from "../../state/queries.ts";
-import { goWith, query } from "../../state/page-address.ts";
 import { t } from "../../words/translate.ts";
-import { type ColourBy, kindsOf } from "./draw-map.ts";
-import { type Frame, nearestPoints, wholeFrame } from "./map-viewport.ts";
+import { noteHref } from "../notes/note-addresses.ts";
+import { transcriptHref } from "../sessions/transcript-pane.tsx";
 import { MapPicture } from "./map-canvas.tsx";
-import { NearPane, passageHref } from "./similar-passages.tsx";
+import { foldersOf, type Group, groupsOf } from "./map-groups.ts";
 import { useFinerMap } from "./use-umap-layout.ts";
 
 import "./map.css";
 
-const listed = 12;
-/** A pointer that only passes over causes no request. */
-const restMs = 150;
-const nothing: readonly number[] = [];
+/** Passages of a group that are listed, and from which its words are taken. */
+const sampled = 24;
+const colours = Array.from({ length: 8 }, (_, index) => `--group-${index}`);
 
 /** Passages as points: similar ones are close together. */
 export default function MapView(): VNode {
-  const asked = query.value.get("q") ?? "";
-  const { data, error } = useQuery<MemoryMap | null>(pathWith("/api/map", { q: asked }), { keep: true });
+  const { data, error } = useQuery<MemoryMap | null>("/api/map");
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   if (data === null || data.note.length === 0)
@@ -31,60 +29,51 @@ export default function MapView(): VNode {
         <p>{t(data === null ? "map.untold.text" : "map.empty.text")}</p>
       </Empty>
     );
-  return <Drawn map={data} asked={asked} />;
+  return <Drawn map={data} />;
 }
 
-function Drawn({ map: first, asked }: { map: MemoryMap; asked: string }): VNode {
-  const { finer, isWorking } = useFinerMap(first, asked);
-  const map = finer ?? first;
-  const [frame, setFrame] = useState<Frame | undefined>(undefined);
-  const [chosen, setChosen] = useState<number | undefined>(undefined);
+function Drawn({ map: first }: { map: MemoryMap }): VNode {
+  const { shown: map, isWorking } = useFinerMap(first);
   const [hovered, setHovered] = useState<number | undefined>(undefined);
-  const by: ColourBy = query.value.get("by") === "age" ? "age" : "source";
-  const { kinds, ofPoint } = useMemo(() => kindsOf(map, by), [map, by]);
-  const places = useMemo(() => new Map(map.note.map((_, index) => [placeOf(map, index), index])), [map]);
-  const focus = hovered ?? chosen;
-  const of = focus === undefined ? undefined : passageAt(map, focus);
-  const near = useQuery<readonly NearPassage[]>(
-    useRested(of && pathWith("/api/map/near", { path: of.path, line: of.startLine })),
-    { keep: true },
-  );
-  const points = useMemo(
-    () => near.data?.flatMap(({ path, startLine }) => places.get(`${path}\n${startLine}`) ?? []) ?? nothing,
-    [near.data, places],
-  );
-  const inMiddle = frame
-    ? nearestPoints(map, frame, [frame.width / 2, frame.height / 2], { count: listed, most: frame.width })
-    : [];
+  const [open, setOpen] = useState<{ group?: number; shown: readonly number[] }>({ shown: [] });
+  const { kinds, ofPoint } = useMemo(() => foldersOf(map, { top: t("map.top"), others: t("map.others") }), [map]);
+  const groups = useMemo(() => groupsOf(map), [map]);
+  const words = useWords(map, groups);
+  const labels = useMemo(() => {
+    const ofGroups = groups.map(({ x, y }, index) => ({ x, y, text: words[index] ?? "" }));
+    if (hovered === undefined) return ofGroups;
+    return [{ x: map.x[hovered] ?? 0, y: map.y[hovered] ?? 0, text: placeOf(map, hovered) }, ...ofGroups];
+  }, [map, groups, words, hovered]);
+  const show = (group: number, members: readonly number[]): void => {
+    // A tenth at the edge would make the others small.
+    setOpen(group === open.group ? { shown: [] } : { group, shown: members.slice(0, Math.ceil(members.length * 0.9)) });
+  };
   return (
     <>
       <h1>{t("map.title")}</h1>
-      <Bar asked={asked} by={by} onWhole={() => frame && setFrame(wholeFrame(frame.width, frame.height))} />
-      <p class="faint">
+      <p class="faint row">
         {t(`map.by.${map.by}`, { count: map.note.length, all: map.passages })}
-        {asked !== "" && ` ${t(map.query === undefined ? "map.query.none" : "map.query")}`}
-      </p>
-      <p class="faint" role="status">
-        {isWorking ? t("map.finer.working") : finer && t("map.finer")}
+        <button type="button" onClick={() => setOpen({ shown: [] })}>
+          {t("map.whole")}
+        </button>
+        <span role="status">{t(isWorking ? "map.finer.working" : "map.finer")}</span>
       </p>
       <div class="map">
         <div>
           <MapPicture
             map={map}
-            kinds={kinds}
             ofPoint={ofPoint}
-            focus={focus}
-            near={points}
-            frame={frame}
-            onFrame={setFrame}
+            colours={colours}
+            labels={labels}
+            shown={open.shown}
             onHover={setHovered}
-            onChoose={setChosen}
+            onOpen={(index) => go(passageHref(map, index))}
           />
           <ul class="legend" aria-label={t("map.legend")}>
-            {kinds.map(({ label, colour }) => (
+            {kinds.map((label, index) => (
               <li key={label}>
                 <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-                  <rect width="10" height="10" fill={`var(${colour})`} />
+                  <circle cx="5" cy="5" r="5" fill={`var(${colours[index]})`} />
                 </svg>{" "}
                 {label}
               </li>
@@ -92,82 +81,57 @@ function Drawn({ map: first, asked }: { map: MemoryMap; asked: string }): VNode 
           </ul>
           <p class="faint">{t("map.keys")}</p>
         </div>
-        <div>
-          {of === undefined ? <p class="faint">{t("map.choose")}</p> : <NearPane of={of} near={near} />}
-          <section>
-            <h2>{t("map.middle")}</h2>
-            <ul class="map-list">
-              {inMiddle.map((index) => {
-                const { path, source, startLine } = passageAt(map, index);
-                return (
-                  <li key={index}>
-                    <button
-                      type="button"
-                      class="quiet"
-                      aria-pressed={index === chosen}
-                      onClick={() => setChosen(index === chosen ? undefined : index)}
-                    >
-                      {path}:{startLine}
-                    </button>{" "}
-                    <a href={passageHref(source, path, startLine)}>{t("map.open")}</a>
-                  </li>
-                );
-              })}
-            </ul>
-          </section>
-        </div>
+        <ul class="map-groups" aria-label={t("map.groups")}>
+          {groups.map(({ members }, index) => (
+            <li key={index}>
+              <button
+                type="button"
+                class="quiet"
+                aria-expanded={index === open.group}
+                onClick={() => show(index, members)}
+              >
+                {words[index] || t("map.group.none")} <span class="faint">{members.length}</span>
+              </button>
+              {index === open.group && (
+                <ul>
+                  {members.slice(0, sampled).map((point) => (
+                    <li key={point}>
+                      <a href={passageHref(map, point)}>{placeOf(map, point)}</a>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </li>
+          ))}
+        </ul>
       </div>
     </>
   );
 }
 
-function Bar({ asked, by, onWhole }: { asked: string; by: ColourBy; onWhole: () => void }): VNode {
-  const [typed, setTyped] = useState(asked);
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        goWith({ q: typed });
-      }}
-    >
-      <input
-        type="search"
-        aria-label={t("map.ask")}
-        placeholder={t("map.ask")}
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-      />
-      <button type="submit">{t("map.draw")}</button>
-      <label>
-        {t("map.colour")}{" "}
-        <select value={by} onChange={(event) => goWith({ by: event.currentTarget.value }, { replace: true })}>
-          <option value="source">{t("map.colour.source")}</option>
-          <option value="age">{t("map.colour.age")}</option>
-        </select>
-      </label>
-      <button type="button" onClick={onWhole}>
-        {t("map.whole")}
-      </button>
-    </form>
-  );
-}
-
-/** The value after it stayed the same for a while. */
-function useRested(value: string | undefined): string | undefined {
-  const [rested, setRested] = useState(value);
+/** The words of each group; those of the last groups until they come. */
+function useWords(map: MemoryMap, groups: readonly Group[]): readonly string[] {
+  const [words, setWords] = useState<readonly string[]>([]);
   useEffect(() => {
-    const timer = setTimeout(() => setRested(value), restMs);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return rested;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const passage = (index: number): string => `${placeOf(map, index)}-${map.endLine[index]}`;
+    const body = { groups: groups.map(({ members }) => members.slice(0, sampled).map(passage)) };
+    ask<readonly (readonly string[])[]>("/api/map/labels", { body, signal }).then(
+      (answer) => setWords(answer.map((each) => each.join(" · "))),
+      (error: unknown) => signal.aborted || told(error),
+    );
+    return () => controller.abort();
+  }, [map, groups]);
+  return words;
 }
 
-function passageAt(map: MemoryMap, index: number): Parameters<typeof NearPane>[0]["of"] {
-  const { path = "", source = "", day = "" } = map.notes[map.note[index] ?? -1] ?? {};
-  return { path, source, day, startLine: map.startLine[index] ?? 1, endLine: map.endLine[index] ?? 1 };
+/** `path:12`. */
+function placeOf({ notes, note, startLine }: MemoryMap, index: number): string {
+  return `${notes[note[index] ?? -1]?.path}:${startLine[index]}`;
 }
 
-function placeOf(map: MemoryMap, index: number): string {
-  return `${map.notes[map.note[index] ?? -1]?.path}\n${map.startLine[index]}`;
+function passageHref({ notes, note, startLine }: MemoryMap, index: number): string {
+  const { path = "", source } = notes[note[index] ?? -1] ?? {};
+  return source === "memory" ? noteHref(path, { line: String(startLine[index]) }) : transcriptHref(path);
 }

@@ -1,67 +1,55 @@
 import type { MemoryMap } from "@memslot/core";
+import { type ZoomTransform, zoomIdentity } from "d3-zoom";
 
-/** The visible part of the map: its centre, and pixels per unit. The map is from -1 to 1. */
+/** The size of the picture in pixels, and how it is moved and zoomed. The map is from -1 to 1. */
 export interface Frame {
-  x: number;
-  y: number;
-  scale: number;
   width: number;
   height: number;
+  zoom: ZoomTransform;
 }
 
-const mostZoom = 200;
-const margin = 16;
+const margin = 24;
 
-export function wholeFrame(width: number, height: number): Frame {
-  return { x: 0, y: 0, scale: Math.max(1, Math.min(width, height) - 2 * margin) / 2, width, height };
-}
-
-/** Moves the view by this many pixels. */
-export function panned(frame: Frame, byX: number, byY: number): Frame {
-  const within = (value: number): number => Math.max(-1.2, Math.min(1.2, value));
-  return { ...frame, x: within(frame.x - byX / frame.scale), y: within(frame.y - byY / frame.scale) };
-}
-
-/** Zooms by `factor` around this pixel. */
-export function zoomed(frame: Frame, factor: number, atX: number, atY: number): Frame {
-  const whole = wholeFrame(frame.width, frame.height).scale;
-  const scale = Math.max(whole, Math.min(mostZoom * whole, frame.scale * factor));
-  const [dx, dy] = [atX - frame.width / 2, atY - frame.height / 2];
-  const moved = {
-    ...frame,
-    scale,
-    x: frame.x + dx / frame.scale - dx / scale,
-    y: frame.y + dy / frame.scale - dy / scale,
-  };
-  return panned(moved, 0, 0);
+/** Pixels per unit of the map before it is zoomed. */
+export function unitOf({ width, height }: Pick<Frame, "width" | "height">): number {
+  return Math.max(1, Math.min(width, height) / 2 - margin);
 }
 
 export function toPixels(frame: Frame, x: number, y: number): [number, number] {
-  return [(x - frame.x) * frame.scale + frame.width / 2, (y - frame.y) * frame.scale + frame.height / 2];
+  const unit = unitOf(frame);
+  return frame.zoom.apply([frame.width / 2 + x * unit, frame.height / 2 + y * unit]);
 }
 
-/**
- * The points nearest to a pixel within `most` pixels, nearest first. A full scan of 50,000 takes under a millisecond.
- */
-export function nearestPoints(
-  { x, y }: Pick<MemoryMap, "x" | "y">,
+/** Shows these points as large as they fit, at most `mostZoom` times; without points, the whole map. */
+export function zoomTo(frame: Frame, { x, y }: MemoryMap, points: readonly number[], mostZoom: number): ZoomTransform {
+  const places = points.map((index) => toPixels({ ...frame, zoom: zoomIdentity }, x[index] ?? 0, y[index] ?? 0));
+  if (places.length === 0) return zoomIdentity;
+  const [left, right, top, bottom] = [0, 1].flatMap((axis) => {
+    const values = places.map((place) => place[axis] ?? 0);
+    return [Math.min(...values), Math.max(...values)];
+  }) as [number, number, number, number];
+  const room = 0.8 * Math.min(frame.width / (right - left || 1), frame.height / (bottom - top || 1));
+  return zoomIdentity
+    .translate(frame.width / 2, frame.height / 2)
+    .scale(Math.min(mostZoom, Math.max(1, room)))
+    .translate(-(left + right) / 2, -(top + bottom) / 2);
+}
+
+/** The point nearest to a pixel, within `most` pixels. */
+export function pointAt(
+  { x, y }: MemoryMap,
   frame: Frame,
-  [atX, atY]: readonly [number, number],
-  { count, most }: { count: number; most: number },
-): number[] {
-  const [mapX, mapY] = [
-    (atX - frame.width / 2) / frame.scale + frame.x,
-    (atY - frame.height / 2) / frame.scale + frame.y,
-  ];
-  const limit = (most / frame.scale) ** 2;
-  const found: { index: number; distance: number }[] = [];
+  [atX, atY]: [number, number],
+  most: number,
+): number | undefined {
+  let best: number | undefined;
+  let limit = most ** 2;
   for (let index = 0; index < x.length; index++) {
-    const distance = ((x[index] ?? 0) - mapX) ** 2 + ((y[index] ?? 0) - mapY) ** 2;
-    const last = found[count - 1];
-    if (distance > limit || (last !== undefined && distance >= last.distance)) continue;
-    const at = found.findIndex((other) => distance < other.distance);
-    found.splice(at < 0 ? found.length : at, 0, { index, distance });
-    if (found.length > count) found.pop();
+    const [pointX, pointY] = toPixels(frame, x[index] ?? 0, y[index] ?? 0);
+    const distance = (pointX - atX) ** 2 + (pointY - atY) ** 2;
+    if (distance > limit) continue;
+    best = index;
+    limit = distance;
   }
-  return found.map(({ index }) => index);
+  return best;
 }

@@ -1,14 +1,16 @@
 import { UMAP } from "umap-js";
 
-/** Points that are laid out by UMAP; the others are placed between their nearest ones. */
+/** Points that are laid out; the others are placed beside them. */
 const mostLandmarks = 2_000;
 const neighbours = 15;
-const near = 4;
 
 export interface FinePoints {
   /** Concatenated vectors, as in `MemoryMap.fine`. */
   values: Int8Array;
   dimensions: number;
+  /** The first layout. */
+  x: readonly number[];
+  y: readonly number[];
 }
 
 export interface Places {
@@ -16,8 +18,11 @@ export interface Places {
   y: number[];
 }
 
-/** Lays points out on a plane (UMAP, McInnes et al. 2018), -1 to 1, reproducibly. Undefined for too few points. */
-export function refine({ values, dimensions }: FinePoints): Places | undefined {
+/**
+ * Lays points out on a plane (UMAP, McInnes et al. 2018), -1 to 1, reproducibly, and turned so that they stay near the first
+ * layout. Undefined for too few points.
+ */
+export function refine({ values, dimensions, ...first }: FinePoints): Places | undefined {
   const count = Math.floor(values.length / dimensions);
   if (count <= neighbours) return undefined;
   const pointAt = (index: number): number[] => [...values.subarray(index * dimensions, (index + 1) * dimensions)];
@@ -25,39 +30,36 @@ export function refine({ values, dimensions }: FinePoints): Places | undefined {
   const landmarks = Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
   const umap = new UMAP({ nComponents: 2, nNeighbors: Math.min(neighbours, landmarks.length - 1), random: numbers(1) });
   const laid = umap.fit(landmarks.map(pointAt));
-  const places: Places = { x: [], y: [] };
-  for (let index = 0; index < count; index++) {
-    const own = index % step === 0 ? laid[index / step] : between(index, values, dimensions, { landmarks, laid });
-    places.x.push(own?.[0] ?? 0);
-    places.y.push(own?.[1] ?? 0);
-  }
-  return { x: fitted(places.x), y: fitted(places.y) };
+  const places = Array.from({ length: count }, (_, index) => (index % step === 0 ? laid[index / step] : undefined));
+  const others = [...places.keys()].filter((index) => places[index] === undefined);
+  const placed = others.length === 0 ? [] : umap.transform(others.map(pointAt));
+  for (const [at, place] of placed.entries()) places[others[at] ?? 0] = place;
+  const laidOut = {
+    x: fitted(places.map((place) => place?.[0] ?? 0)),
+    y: fitted(places.map((place) => place?.[1] ?? 0)),
+  };
+  return aligned(laidOut, first);
 }
 
-function between(
-  index: number,
-  values: Int8Array,
-  dimensions: number,
-  { landmarks, laid }: { landmarks: readonly number[]; laid: readonly number[][] },
-): [number, number] {
-  const nearest: { distance: number; at: number }[] = [];
-  for (const [at, landmark] of landmarks.entries()) {
-    let distance = 0;
-    for (let axis = 0; axis < dimensions; axis++)
-      distance += ((values[index * dimensions + axis] ?? 0) - (values[landmark * dimensions + axis] ?? 0)) ** 2;
-    if (nearest.length === near && distance >= (nearest.at(-1)?.distance ?? 0)) continue;
-    const place = nearest.findIndex((other) => distance < other.distance);
-    nearest.splice(place < 0 ? nearest.length : place, 0, { distance, at });
-    if (nearest.length > near) nearest.pop();
-  }
-  let [x, y, sum] = [0, 0, 0];
-  for (const { distance, at } of nearest) {
-    const weight = 1 / (distance + 1);
-    x += weight * (laid[at]?.[0] ?? 0);
-    y += weight * (laid[at]?.[1] ?? 0);
-    sum += weight;
-  }
-  return [x / sum, y / sum];
+/** Turns and mirrors a layout so that points stay near where they were (Procrustes, Schönemann 1966). */
+function aligned({ x, y }: Places, before: Pick<FinePoints, "x" | "y">): Places {
+  const [best] = [1, -1]
+    .map((mirror) => {
+      let [cosine, sine] = [0, 0];
+      for (const [index, own] of x.entries()) {
+        const [atX, atY] = [before.x[index] ?? 0, before.y[index] ?? 0];
+        cosine += mirror * own * atX + (y[index] ?? 0) * atY;
+        sine += mirror * own * atY - (y[index] ?? 0) * atX;
+      }
+      return { mirror, size: Math.hypot(cosine, sine), cosine, sine };
+    })
+    .toSorted((a, b) => b.size - a.size);
+  if (best === undefined || best.size === 0) return { x, y };
+  const [cosine, sine] = [best.cosine / best.size, best.sine / best.size];
+  return {
+    x: fitted(x.map((own, index) => best.mirror * own * cosine - (y[index] ?? 0) * sine)),
+    y: fitted(x.map((own, index) => best.mirror * own * sine + (y[index] ?? 0) * cosine)),
+  };
 }
 
 /** From edge to edge. */

@@ -1,0 +1,63 @@
+import type { MemoryMap } from "@memslot/core";
+
+/** Points that are close together. */
+export interface Group {
+  x: number;
+  y: number;
+  /** The nearest to the middle first. */
+  members: readonly number[];
+}
+
+/** Colours. */
+export const mostKinds = 8;
+const fewestPoints = 12;
+const mostGroups = 14;
+const rounds = 12;
+
+/** Splits points into groups (k-means, Lloyd 1982), the largest first. Equal points give equal groups. */
+export function groupsOf({ x, y }: Pick<MemoryMap, "x" | "y">): Group[] {
+  if (x.length < fewestPoints) return [];
+  const count = Math.min(mostGroups, Math.max(3, Math.round(Math.sqrt(x.length) / 4)));
+  const gap = (index: number, at: { x: number; y: number }): number =>
+    ((x[index] ?? 0) - at.x) ** 2 + ((y[index] ?? 0) - at.y) ** 2;
+  // Each first centre is the point farthest from the others.
+  const nearest = x.map(() => Infinity);
+  let groups: Group[] = [];
+  for (let next = 0; groups.length < count;) {
+    const centre = { x: x[next] ?? 0, y: y[next] ?? 0, members: [] };
+    groups.push(centre);
+    for (const [index, before] of nearest.entries()) nearest[index] = Math.min(before, gap(index, centre));
+    next = nearest.reduce((best, value, index) => (value > (nearest[best] ?? 0) ? index : best), 0);
+  }
+  for (let round = 0; round < rounds; round++) {
+    const ofPoint = x.map((_, index) =>
+      groups.reduce((best, each) => (gap(index, each) < gap(index, best) ? each : best)),
+    );
+    groups = groups.flatMap((group) => {
+      const members = [...x.keys()].filter((index) => ofPoint[index] === group);
+      const middle = (values: readonly number[]): number =>
+        members.reduce((sum, index) => sum + (values[index] ?? 0), 0) / members.length;
+      return members.length === 0 ? [] : [{ x: middle(x), y: middle(y), members }];
+    });
+  }
+  const sorted = groups.map((group) => ({
+    ...group,
+    members: group.members.toSorted((a, b) => gap(a, group) - gap(b, group)),
+  }));
+  return sorted.toSorted((a, b) => b.members.length - a.members.length);
+}
+
+/** The largest folders, the rest as the last kind, and the kind of each point. */
+export function foldersOf(
+  { notes, note }: Pick<MemoryMap, "notes" | "note">,
+  { top, others }: { top: string; others: string },
+): { kinds: string[]; ofPoint: Uint8Array } {
+  const folders = notes.map(({ path }) => path.split("/").slice(0, -1));
+  const isShared = folders.every(([first]) => first === folders[0]?.[0]);
+  const names = folders.map((folder) => folder.slice(0, isShared ? 2 : 1).join("/") || top);
+  const sizes = Map.groupBy(note, (index) => names[index] ?? top);
+  const ordered = [...sizes].toSorted((a, b) => b[1].length - a[1].length).map(([name]) => name);
+  const kinds = ordered.length > mostKinds ? [...ordered.slice(0, mostKinds - 1), others] : ordered;
+  const ofNote = names.map((name) => (kinds.includes(name) ? kinds.indexOf(name) : kinds.length - 1));
+  return { kinds, ofPoint: Uint8Array.from(note, (index) => ofNote[index] ?? 0) };
+}
