@@ -30,7 +30,7 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     await page.getByRole("heading", { name: "Heat pump" }).waitFor();
     await page.getByRole("rowheader", { name: "tags" }).waitFor();
     await page.getByText("MEMORY.md:3").waitFor();
-    expect(await page.getByRole("img", { name: /^passage 4 to/u }).count()).toBe(1);
+    expect(await page.getByRole("img", { name: /^passage, lines 4 to/u }).count()).toBe(1);
     expect(await page.getByRole("img", { name: "done" }).count()).toBe(1);
     await page.goBack();
     await page.locator("a.missing").waitFor();
@@ -50,12 +50,12 @@ describe.skipIf(!hasBrowser)("the notes", () => {
   test("say which files are not searched, and take one in", async () => {
     const ui = await startUi({ notes });
     const { page } = await openAt(ui, "/notes");
-    await page.getByText("Not searched (1)").click();
-    await page.getByText("outside of MEMORY.md and memory/").waitFor();
-    await page.getByRole("button", { name: "Take in elsewhere.md" }).click();
+    await page.getByText("Excluded files (1)").click();
+    await page.getByText("outside MEMORY.md and memory/").waitFor();
+    await page.getByRole("button", { name: "Add to memory elsewhere.md" }).click();
     const file = path.join(ui.host.config.stateDir, "memslot.json5");
     await page.getByRole("dialog").getByText(file).waitFor();
-    await page.getByRole("button", { name: "Write it" }).click();
+    await page.getByRole("button", { name: "Write" }).click();
     await page.getByText(/It counts when/u).waitFor();
     expect(readFileSync(file, "utf8")).toContain(path.join(ui.workspaceDir, "elsewhere.md"));
   });
@@ -75,10 +75,10 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     await field.fill((await field.inputValue()).replace("Two.", "My two."));
     writeFileSync(file, readFileSync(file, "utf8").replace("Mine.", "Theirs."));
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Somebody else has changed this note meanwhile").first().waitFor();
+    await page.getByText("This note changed on disk").first().waitFor();
     expect(readFileSync(file, "utf8")).toContain("Theirs.");
     expect(readFileSync(file, "utf8")).not.toContain("My two.");
-    await page.getByRole("button", { name: "Use these choices" }).click();
+    await page.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("My two.", { exact: true }).waitFor();
     expect(readFileSync(file, "utf8")).toMatch(/Theirs\.[^]*My two\./u);

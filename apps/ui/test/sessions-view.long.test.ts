@@ -57,11 +57,11 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     const ui = await startUi({ notes });
     await compactedSession(ui);
     const { page, complaints } = await openAt(ui, "/sessions");
-    await page.getByText("waits, a digest is noted").waitFor();
+    await page.getByText("waiting, digest saved").waitFor();
     await page.getByRole("link", { name: /^When does the ferry leave/u }).click();
     await page.getByText("Compactions (1)").click();
     await page.getByText(/messages left the context/u).waitFor();
-    await page.getByText("Asked of the memory (1)").click();
+    await page.getByText("Memory queries (1)").click();
     await page.getByRole("link", { name: "MEMORY.md:3" }).waitFor();
     await page.getByText("At nine.", { exact: true }).first().waitFor();
     await page.getByRole("link", { name: "MEMORY.md:3" }).click();
@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     await page.getByRole("button", { name: "Earlier" }).click();
     await page.getByText("Said as number 2939.").waitFor();
     expect(await page.locator(".transcript > li").count()).toBe(60);
-    await page.getByRole("button", { name: "Beginning" }).click();
+    await page.getByRole("button", { name: "Start" }).click();
     // The list beside it shows the first words too.
     await page.locator(".transcript").getByText("Said as number 0.", { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Earlier" }).isDisabled()).toBe(true);
@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
 
   test("say where conversations come from where there are none", async () => {
     const { page } = await openAt(await startUi({ notes }), "/sessions");
-    await page.getByText("No conversation is on record").waitFor();
+    await page.getByText("No conversations yet").waitFor();
     expect(await page.locator(".transcripts").count()).toBe(0);
   });
 });

@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)("the calendar", () => {
     expect(page.url()).toContain("day=2026-03-12");
     await page.keyboard.press("PageDown");
     await page.getByText("April 2026").waitFor();
-    await page.getByText("There is nothing of this day.").waitFor();
+    await page.getByText("Nothing on this day").waitFor();
     expect(complaints.lines).toEqual([]);
   });
 
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)("the calendar", () => {
 
   test("says how notes get a day where none has one", async () => {
     const { page } = await openAt(await startUi({ notes: { "MEMORY.md": "x\n" } }), "/time");
-    await page.getByText("No note has a day yet").waitFor();
+    await page.getByText("No dated notes yet").waitFor();
     expect(await page.getByRole("grid").count()).toBe(0);
   });
 });
@@ -51,22 +51,22 @@ describe.skipIf(!hasBrowser)("the health", () => {
     await page.getByText("memory-core: 3 / 3").waitFor();
     writeFileSync(path.join(ui.workspaceDir, "memory/new.md"), "new\n");
     await page.getByRole("button", { name: "Sync now" }).click();
-    await page.getByText("Synced: 1 new, 0 changed, 0 gone.").waitFor();
+    await page.getByText("Synced: 1 new, 0 changed, 0 removed.").waitFor();
     await page.getByText("memory-core: 4 / 4").waitFor();
     await page.getByRole("button", { name: "Check", exact: true }).click();
-    await page.getByText(/^Checked: \d+ things, all in order/u).waitFor();
+    await page.getByText(/^\d+ checks passed/u).waitFor();
     page.on("dialog", (dialog) => void dialog.accept());
-    await page.getByRole("button", { name: "Build anew" }).click();
+    await page.getByRole("button", { name: "Rebuild index" }).click();
     await page.getByText(/^Synced: /u).waitFor();
-    await page.getByRole("button", { name: "Give back space" }).click();
+    await page.getByRole("button", { name: "Compact index" }).click();
     await page.getByText(/given back\.$/u).waitFor();
     expect(complaints.lines).toEqual([]);
   });
 
   test("lets nothing be changed where the page only looks", async () => {
     const { page } = await openAt(await startUi({ notes, readOnly: true }), "/health");
-    await page.getByRole("button", { name: "Build anew" }).waitFor();
-    for (const name of ["Build anew", "Check and mend", "Give back space"])
+    await page.getByRole("button", { name: "Rebuild index" }).waitFor();
+    for (const name of ["Rebuild index", "Repair", "Compact index"])
       expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Sync now" }).isEnabled()).toBe(true);
     const status = await page.evaluate(async () => {
@@ -109,25 +109,25 @@ describe.skipIf(!hasBrowser)("the health", () => {
     const { page, complaints } = await openAt(ui, "/health");
     await page.getByText(/memory\/kitten\.md:1-1 .*no kittens here/u).waitFor();
     await page.getByText("3 vectors of 3 dimensions").waitFor();
-    await page.getByText("$2,000.00 for a million tokens, as of 2026-01-02.").waitFor();
+    await page.getByText("$2,000.00 per million tokens, as of 2026-01-02.").waitFor();
     const usage = page.getByRole("row").filter({ has: page.locator("meter") });
     expect(await usage.filter({ hasText: /\$0\.\d+/u }).count()).toBe(1);
     const history = page.locator("section").filter({ hasText: "Last syncs" });
     expect(await history.getByRole("row").filter({ hasText: "test" }).textContent()).toContain("4 new");
     refuses = false;
-    await page.getByRole("button", { name: "Try refused texts again" }).click();
-    await page.getByText("1 passages were sent once more.").waitFor();
+    await page.getByRole("button", { name: "Retry refused texts" }).click();
+    await page.getByText("1 passage was sent again.").waitFor();
     await page.getByText("4 vectors of 3 dimensions").waitFor();
     expect(await history.getByRole("row").filter({ hasText: "the page" }).count()).toBe(1);
-    await page.getByRole("button", { name: "Try refused texts again" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Retry refused texts" }).waitFor({ state: "detached" });
     expect(complaints.lines).toEqual([]);
   });
 
   test("shows what a group would see", async () => {
     const { page } = await openAt(await startUi({ notes }), "/health");
-    await page.getByLabel("Ask as a group").fill("ferry");
-    await page.getByRole("button", { name: "Ask as a group" }).click();
-    await page.getByText("A group finds 0, you alone 1.").waitFor();
+    await page.getByLabel("Search as group").fill("ferry");
+    await page.getByRole("button", { name: "Search as group" }).click();
+    await page.getByText("A group finds 0, you find 1.").waitFor();
     expect(await page.getByText("memory/2026-03-05.md").count()).toBe(0);
   });
 });

@@ -9,7 +9,7 @@ import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { sentence, t } from "../../words/translate.ts";
-import { noteHref } from "../notes/note-addresses.ts";
+import { NoteRow } from "../notes/note-row.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions } from "./questions.ts";
@@ -167,14 +167,8 @@ function Begin(): VNode {
       <h2>{t("search.begin")}</h2>
       {recent === undefined && <Loading lines={5} />}
       <ul class="rows">
-        {recent?.map((file) => (
-          <li key={file.path}>
-            <a href={noteHref(file.path)}>
-              <Icon name="file-text" />
-              <span class="line">{titleOf(file.path, file)}</span>
-              <span class="faint small line">{file.path}</span>
-            </a>
-          </li>
+        {recent?.map(({ path, title, modified }) => (
+          <NoteRow key={path} path={path} title={title} at={modified} />
         ))}
       </ul>
     </>
