@@ -67,7 +67,10 @@ function Log({ note: { path, text, isCut } }: { note: HomeNote }): VNode {
       <p class="small mono">
         <a href={noteHref(path)}>{path}</a>
       </p>
-      <Passage lines={text.split("\n").map((line) => ({ kind: "line", parts: [{ text: line, match: false }] }))} path={path} />
+      <Passage
+        lines={text.split("\n").map((line) => ({ kind: "line", parts: [{ text: line, match: false }] }))}
+        path={path}
+      />
       {isCut && <a href={noteHref(path)}>{t("home.more")}</a>}
     </section>
   );

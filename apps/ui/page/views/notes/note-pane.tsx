@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { NoteAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
@@ -13,12 +14,16 @@ export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
   const { data, error } = useQuery<NoteAnswer>(asked);
   const draft = drafts.value.get(path);
+  const isFixed = facts.value?.readOnly === true || data?.note.fixed !== undefined;
+  const edit = (): void => {
+    if (data && !isFixed && draft === undefined) keepDraft(path, { text: data.note.text, base: data.note });
+  };
+  useShortcuts([{ keys: "e", label: "keys.edit", run: edit }]);
   if (error?.status === 404) return <Empty title={t("notes.missing.title")}>{path}</Empty>;
   if (error) return <Failed error={error} />;
   if (data === undefined || (data.path !== path && data.facts?.path !== data.path)) return <Loading />;
   const { note, facts: known } = data;
   const isRaw = query.value.get("as") === "text";
-  const isFixed = facts.value?.readOnly === true || note.fixed !== undefined;
   return (
     <article class="note">
       <header>
@@ -31,7 +36,7 @@ export function NotePane({ path }: { path: string }): VNode {
           </button>
           <a href={pathWith("/changes", { path })}>{t("nav.changes")}</a>
           {!isFixed && draft === undefined && (
-            <button type="button" onClick={() => keepDraft(path, { text: note.text, base: note })}>
+            <button type="button" onClick={edit}>
               {t("notes.edit")}
             </button>
           )}

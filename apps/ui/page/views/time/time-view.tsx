@@ -2,6 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { TimeAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
@@ -15,10 +16,18 @@ import "./time.css";
 /** The days with notes, conversations and flushes. */
 export default function TimeView(): VNode {
   const { data, error } = useQuery<TimeAnswer>("/api/time");
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
   const today = facts.value?.today ?? "";
   const chosen = query.value.get("day") ?? undefined;
+  const step = (days: number) => (): void => {
+    const day = moved(chosen ?? today, days);
+    goWith({ day, month: day.slice(0, 7) });
+  };
+  useShortcuts([
+    { keys: "[", label: "time.dayBefore", run: step(-1) },
+    { keys: "]", label: "time.dayAfter", run: step(1) },
+  ]);
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
   const last = data.days.at(-1)?.day;
   const shown = query.value.get("month") ?? (chosen ?? last ?? today).slice(0, 7);
   const { year, month } = partsOf(`${shown}-01`);
