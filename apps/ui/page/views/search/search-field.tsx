@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Option, useOptionList } from "../../components/option-list.tsx";
 import { moveFocus } from "../../components/shortcuts.ts";
 import { facts } from "../../state/api-client.ts";
@@ -45,14 +45,15 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
     }
     last.current = asked;
   }, [asked]);
-  useEffect(() => {
+  // Before the letter is painted: an effect after it would cost a frame.
+  useLayoutEffect(() => {
     // An input method shows letters before it composes words.
     const pause = isComposing ? undefined : setTimeout(onSettled, pauseMs, typed);
-    const wait = Math.max(0, askedAt.current + betweenMs - performance.now());
-    const key = typed === last.current ? undefined : setTimeout(ask, wait);
+    const wait = askedAt.current + betweenMs - performance.now();
+    const key = typed === last.current ? undefined : wait > 0 ? setTimeout(ask, wait) : ask();
     return () => {
       clearTimeout(pause);
-      clearTimeout(key);
+      if (key !== undefined) clearTimeout(key);
     };
   }, [typed, isComposing]);
   const known = {

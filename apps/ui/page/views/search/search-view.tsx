@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
-import type { HomeAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
+import type { FoundResult, HomeAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
 import { CopyButton, Empty, Failed, Icon, IconButton, Loading, Tabs } from "../../components/common-components.tsx";
 import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
@@ -56,6 +56,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   const { data, error, loading } = useQuery<SearchAnswer>(path, { keep: true });
   const files = useNotes().data?.byPath;
   const [chosen, choose] = useState(0);
+  const previewed = useRef<FoundResult | undefined>(undefined);
   useEffect(() => choose(0), [asked]);
   useFocusKeys(links);
   useShortcuts([
@@ -66,6 +67,9 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   if (data === undefined) return <Loading lines={9} />;
   const { results, report } = data;
   const shown = results[Math.min(chosen, results.length - 1)];
+  // The preview waits for a pause, so that it neither flickers nor delays the results of a key.
+  if (!typing) previewed.current = shown;
+  const { current: preview } = previewed;
   return (
     <div aria-busy={loading}>
       <div class="row answer-head">
@@ -93,7 +97,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
           </ol>
           <More report={report} shown={results.length} />
         </div>
-        {shown && <ResultPreview result={shown} title={titleOf(shown.path, files?.get(shown.path))} />}
+        {preview && <ResultPreview result={preview} title={titleOf(preview.path, files?.get(preview.path))} />}
       </div>
     </div>
   );
