@@ -13,7 +13,9 @@ export function HealthLine(): VNode | null {
         ? (["faint", t("health.line.checking", checked)] as const)
         : status.value === undefined
           ? (["faint", t("shell.loading")] as const)
-          : (["good", t("health.line.files", { count: status.value.files ?? 0 })] as const);
+          : status.value.fallback !== undefined || status.value.lastSyncError !== undefined
+            ? (["warn", t("search.state.degraded")] as const)
+            : (["good", t("health.line.files", { count: status.value.files ?? 0 })] as const);
   if (session.value === "locked") return null;
   return (
     <a class="health-line" href="/health">

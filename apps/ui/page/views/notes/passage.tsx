@@ -36,7 +36,9 @@ export function Passage({ lines, path }: { lines: Lines; path: string }): VNode 
   const place = useRef<HTMLDivElement>(null);
   const render = useMarkdown();
   const texts = lines.map((line) => (line.kind === "gap" ? "\n…\n" : line.parts.map(({ text }) => text).join("")));
-  const text = withoutFrontMatter(texts).join("\n");
+  const text = withoutFrontMatter(texts)
+    .join("\n")
+    .replace(/^\s*…\n|\n…\s*$/gu, "");
   const matches = lines.flatMap((line) => (line.kind === "gap" ? [] : line.parts.filter(({ match }) => match)));
   const words = [...new Set(matches.map((part) => part.text.toLowerCase()))].join("\n");
   // Before the paint: a result appears once, as it stays.

@@ -26,7 +26,7 @@ export function isConversation({ source }: Pick<FoundResult, "source">): boolean
 }
 
 /** The name of a result for people: the title of its note, or its file name. */
-export function titleOf(path: string, file: NoteName | undefined): string {
+function titleOf(path: string, file: NoteName | undefined): string {
   return file?.title ?? path.split("/").at(-1)?.replace(/\.md$/u, "") ?? path;
 }
 

@@ -10,7 +10,7 @@ import { Passage } from "../notes/passage.tsx";
 import { firstMatch, isConversation, resultHref } from "./result-card.tsx";
 
 /** The whole note of a result beside the list, at its passage. */
-export function ResultPreview({ result, title }: { result: FoundResult; title: string }): VNode {
+export function ResultPreview({ result }: { result: FoundResult }): VNode {
   const { path, startLine, endLine, citation } = result;
   const lines = startLine === endLine ? `L${startLine}` : `L${startLine}-L${endLine}`;
   const asked = isConversation(result) ? undefined : pathWith("/api/notes/file", { path });
@@ -25,7 +25,7 @@ export function ResultPreview({ result, title }: { result: FoundResult; title: s
         <CopyButton text={citation ?? `${path}#${lines}`} label={t("search.cite")} />
         {asked !== undefined && <OpenInEditor path={path} line={firstMatch(result)} />}
       </p>
-      <h2>{title}</h2>
+      <p class="faint small mono">{path}</p>
       {asked === undefined && <Passage lines={result.lines} path={path} />}
       {error && <Failed error={error} />}
       {asked !== undefined && data === undefined && error === undefined && <Loading lines={6} />}

@@ -13,7 +13,7 @@ import { NoteRow } from "../notes/note-row.tsx";
 import { ComparePanel } from "./compare-panel.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions } from "./questions.ts";
-import { firstMatch, ResultCard, titleOf } from "./result-card.tsx";
+import { firstMatch, ResultCard } from "./result-card.tsx";
 import { ResultPreview } from "./result-preview.tsx";
 import { SearchField } from "./search-field.tsx";
 
@@ -97,7 +97,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
           </ol>
           <More report={report} shown={results.length} />
         </div>
-        {preview && <ResultPreview result={preview} title={titleOf(preview.path, files?.get(preview.path))} />}
+        {preview && <ResultPreview result={preview} />}
       </div>
     </div>
   );
