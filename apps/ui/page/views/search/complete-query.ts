@@ -1,5 +1,6 @@
 import type { NoteName } from "../../state/notes-list.ts";
 import { matching } from "../../components/option-list.tsx";
+import { foldersOf } from "../notes/tree-rows.ts";
 
 const operators = ["path:", "tag:", "source:", "after:", "before:"];
 const most = 8;
@@ -33,11 +34,10 @@ export function completions(query: string, data: CompletionData): Completion[] {
     return names.map((text) => ({ text, query: query.slice(0, -(word?.length ?? 0)) + text }));
   }
   const counts = new Map<string, number | undefined>();
-  const count = (name: string): unknown => counts.set(name, (counts.get(name) ?? 0) + 1);
   if (operator === "tag") for (const [tag, notes] of Object.entries(data.tags)) counts.set(tag, notes);
   if (operator === "path")
-    for (const { path } of data.notes)
-      for (const [end] of path.matchAll(/\//gu).map(({ index }) => [index + 1])) count(path.slice(0, end));
+    for (const folder of data.notes.flatMap(({ path }) => foldersOf(path)))
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
   if (operator === "source") for (const source of data.sources) counts.set(source, undefined);
   if (operator === "after" || operator === "before")
     for (const day of daysBefore(data.today)) counts.set(day, undefined);

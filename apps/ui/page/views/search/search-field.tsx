@@ -26,6 +26,8 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   const [isComposing, setComposing] = useState(false);
   const [isClosed, setClosed] = useState(true);
   const last = useRef(asked);
+  /** Confirmed with Enter: the next Enter opens the first result. */
+  const confirmed = useRef<string | undefined>(undefined);
   const askedAt = useRef(0);
   const { data } = useNotes();
   const ask = (): void => {
@@ -77,16 +79,15 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
     if (event.key === "Escape" && list !== null) setClosed(true);
     else if (event.key === "ArrowDown") moveFocus(".result h2 a", 1);
     else if (event.key !== "Enter") return;
-    else if (typed === last.current && isSettled.current === typed)
+    else if (typed === last.current && typed === confirmed.current)
       document.querySelector<HTMLElement>(".result h2 a")?.click();
     else {
       ask();
-      onSettled((isSettled.current = typed));
+      onSettled((confirmed.current = typed));
       remember(typed);
     }
     event.preventDefault();
   };
-  const isSettled = useRef<string | undefined>(undefined);
   return (
     <search class="question">
       <input
