@@ -92,7 +92,7 @@ function Content(): VNode {
 function Bar(): VNode {
   const { agentId, workspaceDir, readOnly } = facts.value ?? {};
   return (
-    <header class="bar">
+    <header class="page-bar">
       <p class="brand" title={workspaceDir}>
         <strong>{workspaceDir?.split(/[\\/]/u).at(-1) ?? "memslot"}</strong>
         {agentId !== undefined && <span class="faint line">{agentId}</span>}
