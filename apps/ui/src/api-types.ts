@@ -92,7 +92,7 @@ export interface NotesAnswer {
 export interface NoteFolder {
   /** With `/` at its end; empty: the workspace. */
   path: string;
-  /** Joined by `/`. */
+  /** Joined by `/`. One without the ending of Markdown ends with `.md`. */
   names: string;
   /** One per line; empty: none. */
   titles: string;

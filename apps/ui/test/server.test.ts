@@ -1,8 +1,11 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
+import { gunzipSync } from "node:zlib";
+import { editNote, readNote } from "@memslot/agent-kit";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { ChangesAnswer, HomeAnswer, NotesAnswer, SearchAnswer } from "../src/api-types.ts";
 import { signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
@@ -41,6 +44,20 @@ function ask(origin: string, place: string, { headers = {}, body, method }: Aske
     });
     asked.on("error", reject);
     asked.end(body);
+  });
+}
+
+/** The bytes of an answer as they are sent. */
+async function rawBody(origin: string, place: string, headers: Record<string, string>): Promise<{ body: Buffer }> {
+  const { hostname, port } = new URL(origin);
+  return await new Promise((resolve, reject) => {
+    const asked = request({ hostname, port, path: place, agent: false, headers }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on("data", (part: Buffer) => parts.push(part));
+      answer.on("end", () => resolve({ body: Buffer.concat(parts) }));
+    });
+    asked.on("error", reject);
+    asked.end();
   });
 }
 
@@ -110,6 +127,117 @@ test("answers are compressed and have a tag, an unchanged one is not sent again,
   writeFileSync(path.join(workspaceDir, "MEMORY.md"), "Changed.\n");
   const changed = await fetch(place, { headers: { ...headers, "if-none-match": tag } });
   expect([changed.status, await changed.json()]).toMatchObject([200, { note: { text: "Changed.\n" } }]);
+});
+
+test("8,000 notes are listed in less than 300 kB, and 60 kB compressed, with their titles and days", async () => {
+  const words = ["harbour", "boiler", "bread", "ferry", "cello", "garden", "ladder", "kettle"];
+  const many = Array.from({ length: 8000 }, (_, at) => {
+    const word = words[(at * at + 3 * at) % words.length] ?? "";
+    return {
+      path: `memory/f${at % 40}/n${at}-${word}.md`,
+      source: "memory",
+      bytes: 9,
+      title: `Note ${at} about ${word}`,
+    };
+  });
+  const { origin, headers, host } = await start({
+    notes: {
+      "MEMORY.md": "---\ntags: [house, day]\ndate: 2026-03-05\n---\n# Facts\n",
+      "memory/a.markdown": "# Long ending\n",
+      "memory/2026-03-06.md": "Nothing.\n",
+    },
+  });
+  const list = await host.memory.listFiles({ scan: false });
+  const files = [...(list?.files ?? []), ...many];
+  const spy = vi
+    .spyOn(host.memory, "listFiles")
+    .mockResolvedValue({ leftOut: [], leftOutCount: 0, more: false, files, fileCount: files.length });
+  onTestFinished(() => spy.mockRestore());
+  const sizes: number[] = [];
+  for (const encoding of ["identity", "gzip"]) {
+    const { body } = await rawBody(origin, "/api/notes", { ...headers, "accept-encoding": encoding });
+    sizes.push(body.length);
+    const text = encoding === "gzip" ? gunzipSync(body) : body;
+    const { folders, fileCount, tags } = JSON.parse(text.toString("utf8")) as NotesAnswer;
+    expect([fileCount, tags]).toEqual([8003, { house: 1, day: 1 }]);
+    expect(folders?.filter(({ path: folder }) => ["", "memory/"].includes(folder))).toEqual([
+      { path: "", names: "MEMORY", titles: "Facts", days: "2026-03-05" },
+      { path: "memory/", names: "2026-03-06/a.markdown", titles: "\nLong ending", days: "" },
+    ]);
+  }
+  const [plain = 0, compressed = 0] = sizes;
+  expect(plain).toBeLessThan(300_000);
+  expect(compressed).toBeLessThan(60_000);
+});
+
+test("changes of agents are listed for each note and taken back, with a page of 50, and not where the page only looks", async () => {
+  const ui = await start();
+  const { origin, headers, host, workspaceDir } = ui;
+  const place = { workspaceDir, settings: host.agent.memorySearch, stateDir: host.config.stateDir, timeZone: "UTC" };
+  const changer = { agentId: "main", session: "s", by: "memory_edit" };
+  const edit = async (old: string, text: string): Promise<void> => {
+    const note = { ...place, relPath: "MEMORY.md" };
+    const hash = (await readNote(note))?.sha256 ?? "";
+    await editNote({ ...note, hash, old, text, changer, at: new Date() });
+  };
+  for (let at = 0; at < 52; at++) await edit(`${5544 + at}`, `${5545 + at}`);
+  const first = JSON.parse((await ask(origin, "/api/changes", { headers })).body) as ChangesAnswer;
+  expect([first.count, first.changes.length, first.changes[0]?.before]).toEqual([
+    52,
+    50,
+    "The staging database listens on port 5595.\n",
+  ]);
+  const older = JSON.parse(
+    (await ask(origin, `/api/changes?before=${first.next}&path=MEMORY.md`, { headers })).body,
+  ) as ChangesAnswer;
+  expect([older.changes.length, older.next]).toEqual([2, undefined]);
+  expect(JSON.parse((await ask(origin, "/api/changes?path=other.md", { headers })).body)).toMatchObject({ count: 0 });
+  const home = JSON.parse((await ask(origin, "/api/home", { headers })).body) as HomeAnswer;
+  expect(home).toMatchObject({
+    changeCount: 52,
+    pinned: [{ path: "MEMORY.md", isCut: false }],
+    recent: [{ path: "MEMORY.md" }],
+  });
+  const post = { headers: { ...headers, origin, "content-type": "application/json" }, body: "{}" };
+  const undo = `/api/changes/${first.changes[0]?.id}/undo`;
+  expect(await ask(origin, undo, post)).toMatchObject({ status: 200 });
+  expect(readFileSync(path.join(workspaceDir, "MEMORY.md"), "utf8")).toContain("port 5595");
+  expect(await ask(origin, undo, post)).toMatchObject({
+    status: 400,
+    body: expect.stringContaining("taken back already"),
+  });
+  Object.assign(host, { readOnly: true });
+  expect(await ask(origin, `/api/changes/${first.changes[1]?.id}/undo`, post)).toMatchObject({ status: 403 });
+});
+
+test("a page is answered from the index while all files are checked, and is told of the check and of its end", async () => {
+  const { origin, headers, host, workspaceDir, stop, restart } = await start();
+  await stop();
+  writeFileSync(path.join(workspaceDir, "MEMORY.md"), "# Facts\n\nThe ferry leaves at nine.\n");
+  const { memory } = host;
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const sync = memory.sync.bind(memory);
+  const spy = vi.spyOn(memory, "sync").mockImplementation(async (params) => {
+    await held;
+    return await sync(params);
+  });
+  onTestFinished(() => spy.mockRestore());
+  await restart();
+  const asked = vi.spyOn(memory, "ask");
+  const old = JSON.parse((await ask(origin, "/api/search?q=staging", { headers })).body) as SearchAnswer;
+  expect([asked.mock.calls[0]?.[1]?.fresh, old.query]).toEqual([false, "staging"]);
+  const events: string[] = [];
+  for await (const part of (await fetch(`${origin}/api/events`, { headers })).body?.pipeThrough(
+    new TextDecoderStream(),
+  ) ?? []) {
+    events.push(...part.split("\n\n").filter(Boolean));
+    if (events.some((event) => event.includes('"done":true'))) break;
+    if (events.length >= 2) release();
+  }
+  expect(events[1]).toBe('data: {"type":"sync","done":false}');
+  const { body } = await ask(origin, "/api/search?q=ferry", { headers });
+  expect([asked.mock.calls[1]?.[1]?.fresh, (JSON.parse(body) as SearchAnswer).results.length]).toEqual([true, 1]);
 });
 
 test("a failure that no code names reaches the terminal, and the page without its text", async () => {

@@ -36,7 +36,8 @@ function namesOf({ folders, fileCount, tags }: NotesAnswer): NoteNames {
 
 function notesIn({ path, names, titles, days }: NonNullable<NotesAnswer["folders"]>[number]): NoteName[] {
   const [ownTitles, ownDays] = [titles.split("\n"), days.split("\n")];
-  return names.split("/").map((name, index) => {
+  return names.split("/").map((short, index) => {
+    const name = /\.(?:mdx?|markdown)$/iu.test(short) ? short : `${short}.md`;
     const day = ownDays[index] || /\d{4}-\d{2}-\d{2}/u.exec(name)?.[0];
     return { path: path + name, title: ownTitles[index] || undefined, day };
   });

@@ -1,6 +1,7 @@
 import { readNote, replaceNote } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
+import { isMarkdown } from "@memslot/indexing/host";
 import type { Hono } from "hono";
 import type {
   ExcludedAnswer,
@@ -81,11 +82,16 @@ export function serveNotes(app: Hono, host: UiHost): void {
 const dayIn = /\d{4}-\d{2}-\d{2}/u;
 const mostExcluded = 500;
 
+/** Without `.md`, unless the rest would be taken for a whole name. */
+function shortName(name: string): string {
+  return name.endsWith(".md") && !isMarkdown(name.slice(0, -3)) ? name.slice(0, -3) : name;
+}
+
 function foldersOf(notes: readonly MemoryFile[]): NoteFolder[] {
   const folderOf = (path: string): string => path.slice(0, path.lastIndexOf("/") + 1);
   return [...Map.groupBy(notes, (note) => folderOf(note.path))].map(([path, own]) => ({
     path,
-    names: own.map((note) => note.path.slice(path.length)).join("/"),
+    names: own.map((note) => shortName(note.path.slice(path.length))).join("/"),
     days: own
       .map((note) => (dayIn.test(note.path) ? "" : (note.days?.[0] ?? "")))
       .join("\n")

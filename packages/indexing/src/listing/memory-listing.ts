@@ -31,7 +31,7 @@ interface NoteFacts extends Pick<MemoryFileFacts, "passages"> {
   title: string | undefined;
   aliases: readonly string[];
   tags: readonly string[];
-  day: string | undefined;
+  days: MemoryFile["days"];
   lines: number;
   links: readonly WrittenLink[];
 }
@@ -161,7 +161,7 @@ function fileOf({ path: file, source, size, mtimeMs }: FileRecord, facts: NoteFa
       title: facts.title,
       ...(facts.aliases.length > 0 && { aliases: facts.aliases }),
       ...(facts.tags.length > 0 && { tags: facts.tags }),
-      days: daysOf(file, facts.day),
+      days: facts.days,
     }),
   };
 }
@@ -212,10 +212,10 @@ function createNoteFacts(
       const scope = onlyIn(some.map(([file]) => file));
       const rows = await store.listChunks({ sources: ["memory"], scope, withText: true });
       const byPath = Map.groupBy(rows, (row) => row.path);
-      for (const [file, state] of some) next.set(file, { state, facts: factsOf(byPath.get(file) ?? []) });
+      for (const [file, state] of some) next.set(file, { state, facts: factsOf(file, byPath.get(file) ?? []) });
     }
     known = next;
-    return new Map(files.map((file) => [file.path, next.get(file.path)?.facts ?? factsOf([])]));
+    return new Map(files.map((file) => [file.path, next.get(file.path)?.facts ?? factsOf(file.path, [])]));
   }
 
   let turn: Promise<unknown> = Promise.resolve();
@@ -228,7 +228,7 @@ function createNoteFacts(
 
 const isDay = /^\d{4}-\d{2}-\d{2}$/u;
 
-function factsOf(rows: readonly ChunkRow[]): NoteFacts {
+function factsOf(file: string, rows: readonly ChunkRow[]): NoteFacts {
   const names = rows.map(({ context }) => namesIn(context));
   const whole = linesOfChunks(rows);
   const titles = names[0]?.titles ?? [];
@@ -236,7 +236,10 @@ function factsOf(rows: readonly ChunkRow[]): NoteFacts {
     title: titles.find((title) => !isDay.test(title)) ?? firstHeading(whole),
     aliases: names[0]?.aliases ?? [],
     tags: [...new Set(names.flatMap(({ tags }) => tags))],
-    day: titles.find((title) => isDay.test(title)),
+    days: daysOf(
+      file,
+      titles.find((title) => isDay.test(title)),
+    ),
     passages: rows.map(({ startLine, endLine }) => ({ startLine, endLine })),
     lines: rows.reduce((last, { endLine }) => Math.max(last, endLine), 0),
     links: linksIn(whole),
