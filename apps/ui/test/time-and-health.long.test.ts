@@ -55,8 +55,8 @@ describe.skipIf(!hasBrowser)("the health", () => {
     await page.getByText("memory-core: 4 / 4").waitFor();
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await page.getByText(/^\d+ checks passed/u).waitFor();
-    page.on("dialog", (dialog) => void dialog.accept());
     await page.getByRole("button", { name: "Rebuild index" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Rebuild index" }).click();
     await page.getByText(/^Synced: /u).waitFor();
     await page.getByRole("button", { name: "Compact index" }).click();
     await page.getByText(/given back\.$/u).waitFor();

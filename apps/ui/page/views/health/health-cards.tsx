@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
 import { useState } from "preact/hooks";
 import type { HealthAnswer, SearchAnswer } from "../../../src/api-types.ts";
-import { bytes, formatted, t, when, money } from "../../words/translate.ts";
+import { bytes, formatted, sentence, t, when, money } from "../../words/translate.ts";
 import { Failed } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
@@ -76,13 +76,14 @@ export function SyncCard({ now }: CardProps): VNode {
       <dl class="facts">
         {freshness && (
           <Fact name={t("health.fresh")}>
-            {t(`health.by.${freshness.by}`)} {freshness.reason && <span class="faint">({freshness.reason})</span>}
+            {t(`health.by.${freshness.by}`)}{" "}
+            {freshness.reason && <span class="faint">({sentence(freshness.reason)})</span>}
           </Fact>
         )}
         {watch && (
           <Fact name={t("health.watch")}>
             {t(`health.watch.${watch.mode}`, { count: watch.folders ?? 0 })}{" "}
-            {watch.reason && <span class="faint">({watch.reason})</span>}
+            {watch.reason && <span class="faint">({sentence(watch.reason)})</span>}
           </Fact>
         )}
         <Fact name={t("health.sync")}>
@@ -134,7 +135,7 @@ export function MeaningCard({ now, details }: CardProps & Pick<HealthAnswer, "de
           ))}
         </ul>
       )}
-      {embedding && <p class="faint">{embedding.reason}</p>}
+      {embedding && <p class="faint">{sentence(embedding.reason)}</p>}
       {embedding?.circuit && (
         <p class="warn">
           {t("health.circuit", { when: when(embedding.circuit.nextProbeAt), reason: embedding.circuit.reason })}

@@ -1,63 +1,41 @@
 import type { VNode } from "preact";
 import type { HealthAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
+import { useQuery } from "../../state/queries.ts";
 import { status, syncing } from "../../state/server-events.ts";
-import { refetch, useQuery } from "../../state/queries.ts";
-import { t } from "../../words/translate.ts";
-import { Actions } from "./health-actions.tsx";
+import { sentence, t } from "../../words/translate.ts";
+import { ActionList, nextStep, useActions, Verdict } from "./health-actions.tsx";
 import { IndexCard, MeaningCard, SyncCard, HistoryCard, SharedCard, UsageCard } from "./health-cards.tsx";
 
 import "./health.css";
 
-/** The health of the memory at a glance, with details below. */
+/** The verdict on the memory and the next step, with details below. */
 export default function HealthView(): VNode {
   const now = status.value;
+  const actions = useActions();
   const { data, error } = useQuery<HealthAnswer>("/api/health");
-  if (now === undefined) return <Loading />;
-  const excluded = data?.health.survey?.excluded;
-  const notices = [...(now.custom?.notices ?? [])];
+  const next = data && nextStep(data.health, now?.embedding?.quarantined?.length ?? 0);
+  const notices = now?.custom?.notices ?? [];
   return (
     <>
       <h1>{t("nav.health")}</h1>
-      {data && <Summary health={data.health} />}
-      {syncing.value?.progress && (
-        <p role="status">
-          {t("health.sync.running", {
-            completed: syncing.value.progress.completed,
-            total: syncing.value.progress.total,
-          })}{" "}
-          <progress value={syncing.value.progress.completed} max={syncing.value.progress.total} />
-        </p>
-      )}
-      <Actions onDone={() => refetch()} quarantined={now.embedding?.quarantined?.length ?? 0} />
       {error && <Failed error={error} />}
+      {data ? <Verdict health={data.health} actions={actions} next={next} /> : !error && <Loading />}
+      <Checking />
       <div class="cards">
-        <IndexCard now={now} />
-        <SyncCard now={now} />
-        <MeaningCard now={now} details={data?.details} />
-        <UsageCard usage={data?.usage ?? []} details={data?.details} />
+        {now && <IndexCard now={now} />}
+        <SkippedCard excluded={data?.health.survey?.excluded} />
+        <ActionList actions={actions} next={next} />
+        {now && <SyncCard now={now} />}
+        {now && <MeaningCard now={now} details={data?.details} />}
+        {data && <UsageCard usage={data.usage} details={data.details} />}
         {data?.details && <HistoryCard syncs={data.details.syncs} />}
-        <section class="card">
-          <h2>{t("health.problems")}</h2>
-          {excluded === undefined && <p class="faint">{t("health.unchecked")}</p>}
-          {excluded?.count === 0 && <p class="faint">{t("health.none")}</p>}
-          {excluded !== undefined && excluded.byConfiguration > 0 && (
-            <p class="faint">{t("health.accepted", { count: excluded.byConfiguration })}</p>
-          )}
-          <ul>
-            {excluded?.notes.map(({ path, reason }) => (
-              <li key={path}>
-                <strong>{path}</strong> {reason}
-              </li>
-            ))}
-          </ul>
-        </section>
         {notices.length > 0 && (
           <section class="card">
             <h2>{t("health.notices")}</h2>
             <ul>
               {notices.map((notice) => (
-                <li key={notice}>{notice}</li>
+                <li key={notice}>{sentence(notice)}</li>
               ))}
             </ul>
           </section>
@@ -68,12 +46,39 @@ export default function HealthView(): VNode {
   );
 }
 
-function Summary({ health: { state, reason = "", action } }: Pick<HealthAnswer, "health">): VNode {
-  const kind = state === "ok" ? "good" : state === "unknown" || state === "empty" ? "faint" : "warn";
+/** The running check of all files, if there is one. */
+function Checking(): VNode | null {
+  if (syncing.value === undefined) return null;
+  const { progress } = syncing.value;
   return (
-    <p class={`summary ${kind}`} role="status">
-      <span aria-hidden="true">{{ good: "●", faint: "○", warn: "▲" }[kind]}</span> {t(`health.${state}`, { reason })}{" "}
-      {action}
+    <p role="status">
+      {progress
+        ? t("health.sync.running", { completed: progress.completed, total: progress.total })
+        : t("health.line.checking", { count: status.value?.files ?? 0 })}{" "}
+      <progress aria-label={t("health.sync")} {...(progress && { value: progress.completed, max: progress.total })} />
     </p>
+  );
+}
+
+type Survey = NonNullable<HealthAnswer["health"]["survey"]>;
+
+/** Notes and folders that are not searched, each with the reason. */
+function SkippedCard({ excluded }: { excluded: Survey["excluded"] | undefined }): VNode {
+  return (
+    <section class="card" id="skipped">
+      <h2>{t("health.problems")}</h2>
+      {excluded === undefined && <Loading />}
+      {excluded?.count === 0 && <p class="faint">{t("health.none")}</p>}
+      {excluded !== undefined && excluded.byConfiguration > 0 && (
+        <p class="faint">{t("health.accepted", { count: excluded.byConfiguration })}</p>
+      )}
+      <ul>
+        {excluded?.notes.map(({ path, reason }) => (
+          <li key={path}>
+            <strong>{path}</strong> {sentence(reason)}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
