@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)("the notes", () => {
   test("say which files are not searched, and take one in", async () => {
     const ui = await startUi({ notes });
     const { page } = await openAt(ui, "/notes");
-    await page.getByText("Excluded files (1)").click();
+    await page.getByText("Excluded files").click();
     await page.getByText("outside MEMORY.md and memory/").waitFor();
     await page.getByRole("button", { name: "Add to memory elsewhere.md" }).click();
     const file = path.join(ui.host.config.stateDir, "memslot.json5");

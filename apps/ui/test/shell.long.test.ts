@@ -82,9 +82,9 @@ describe.skipIf(!hasBrowser)("the page", () => {
     await page.goto(url);
     await page.getByRole("heading", { level: 1 }).waitFor();
     await stop();
-    await page.getByText("Disconnected").waitFor();
+    await page.getByRole("alert").getByText("Disconnected").waitFor();
     await restart();
-    await page.getByText("Disconnected").waitFor({ state: "detached" });
+    await page.getByRole("alert").getByText("Disconnected").waitFor({ state: "detached" });
     expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
   });
 

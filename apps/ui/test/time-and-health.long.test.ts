@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)("the calendar", () => {
     await page.getByLabel("From").fill("2026-03-01");
     await page.getByLabel("To", { exact: true }).fill("2026-03-10");
     await page.getByRole("link", { name: /after:2026-03-01 before:2026-03-11/u }).click();
-    await page.getByRole("link", { name: /^memory\/2026-03-05\.md/u }).waitFor();
+    await page.getByText(/^memory\/2026-03-05\.md:\d/u).waitFor();
     expect(await page.locator(".result").count()).toBe(1);
   });
 

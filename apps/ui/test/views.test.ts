@@ -22,19 +22,32 @@ describe.skipIf(!hasBrowser)("each view", () => {
   });
 
   test("is opened by its key, and the palette opens a note", async () => {
-    const { page } = await openAt(await startUi({ notes: data.notes }), "/");
+    const ui = await startUi({ notes: data.notes });
+    const { page } = await openAt(ui, "/");
     await page.getByRole("heading", { level: 1 }).waitFor();
-    const places: string[] = [];
     // The search takes the focus, and then a figure is text.
-    for (const key of ["3", "1", "2"]) {
+    for (const [key, place] of [
+      ["3", "/notes"],
+      ["1", "/"],
+      ["2", "/search"],
+    ] as const) {
       await page.keyboard.press(key);
-      places.push(new URL(page.url()).pathname);
+      await page.waitForURL(ui.origin + place);
     }
-    expect(places).toEqual(["/notes", "/", "/search"]);
     await page.keyboard.press("Control+k");
     await page.keyboard.type("heat");
     await page.getByRole("option", { name: /^Heat pump/u }).waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/notes\/memory\/house\/pump\.md$/u);
+  });
+
+  test("counts in words of the language, and sentences of the library are in it", async () => {
+    const ui = await startUi({ notes: data.notes });
+    const { page } = await openAt(ui, "/search?q=Oslo");
+    await page.getByText("1 result", { exact: true }).waitFor();
+    await page.evaluate("localStorage.setItem('memslot-language', 'zh')");
+    await page.goto(`${ui.origin}/search?q=ferry&tab=why&target=elsewhere.md`);
+    await page.getByText("elsewhere.md 未被搜索").first().waitFor();
+    await page.getByText("加入 memorySearch.extraPaths。").waitFor();
   });
 });

@@ -6,7 +6,7 @@ import { Failed, Loading } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
-import { t } from "../../words/translate.ts";
+import { sentence as translated, t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { PartsBar } from "./score-bar.tsx";
 
@@ -56,7 +56,7 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
   return (
     <>
       <p class={found ? "good" : "bad"}>
-        <strong>{sentence}.</strong> {act?.says}{" "}
+        <strong>{translated(sentence)}</strong> {translated(act?.says ?? "")}{" "}
         {Object.keys(change).length > 0 && (
           <button type="button" onClick={() => goWith(change)}>
             {t("why.apply")}
@@ -70,7 +70,7 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
               <span aria-hidden="true">{signs[state]}</span> {t(`why.step.${step}`)}
             </strong>{" "}
             <span class="faint">({t(`why.state.${state}`)})</span>
-            {state !== "unknown" && <p>{says}</p>}
+            {state !== "unknown" && <p>{translated(says)}</p>}
           </li>
         ))}
       </ol>
