@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     const file = path.join(ui.host.config.stateDir, "memslot.json5");
     await page.getByRole("dialog").getByText(file).waitFor();
     await page.getByRole("button", { name: "Write" }).click();
-    await page.getByText(/It counts when/u).waitFor();
+    await page.getByText(/Restart memslot ui/u).waitFor();
     expect(readFileSync(file, "utf8")).toContain(path.join(ui.workspaceDir, "elsewhere.md"));
   });
 
