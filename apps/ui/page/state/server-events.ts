@@ -16,8 +16,9 @@ const retryMs = 1500;
 /** Listens to the server. One page holds the stream for all: a browser allows six connections to a server. */
 export function listenToServer(): void {
   const channel = new BroadcastChannel(lockName);
-  channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello">) => {
-    if (data !== "hello") take(data);
+  channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello" | "ended">) => {
+    if (data === "ended") void lookAgain();
+    else if (data !== "hello") take(data);
     else if (status.value !== undefined && isListening) channel.postMessage({ type: "status", status: status.value });
   });
   let isListening = false;
@@ -36,6 +37,7 @@ export function listenToServer(): void {
         if (isMissed) tell({ type: "changed" });
         isMissed = false;
       }).catch(() => undefined);
+      channel.postMessage("ended");
       await lookAgain();
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
