@@ -56,7 +56,10 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
   return (
     <>
       <p class={found ? "good" : "bad"}>
-        <strong>{translated(sentence)}</strong> {translated(act?.says ?? "")}{" "}
+        <strong>{translated(sentence)}</strong>
+      </p>
+      <p class="row">
+        {translated(act?.says ?? "")}
         {Object.keys(change).length > 0 && (
           <button type="button" onClick={() => goWith(change)}>
             {t("why.apply")}
