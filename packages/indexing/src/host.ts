@@ -21,16 +21,8 @@ export {
 } from "./sources/session-folders.ts";
 export { redactLines, redactSecrets, secretsIn } from "./secrets/redact-secrets.ts";
 export { connectMarkers, ownTexts, stripInjected } from "./text/strip-injected.ts";
-export {
-  isObject,
-  type JsonObject,
-  jsonOf,
-  readLines,
-  textAt,
-  textOf,
-  timeOf,
-  type TranscriptLine,
-} from "./sources/transcript-lines.ts";
+export { isObject, type JsonObject, jsonOf, textAt } from "./json-values.ts";
+export { readLines, textOf, timeOf, type TranscriptLine } from "./sources/transcript-lines.ts";
 export { decodeText } from "./text/file-text.ts";
 export { estimateTokens } from "./text/split-by-tokens.ts";
 export { isFunctionWord, stopWords } from "./text/languages/detect-language.ts";

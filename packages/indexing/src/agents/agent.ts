@@ -1,11 +1,10 @@
 import type { Finder } from "../sources/conversation-finder.ts";
+import { type JsonObject, textAt } from "../json-values.ts";
 import {
   absoluteFolder,
-  type JsonObject,
   readJson,
   type RecordReader,
   saidRecord,
-  textAt,
   textOf,
   timeOf,
   type TranscriptRecord,

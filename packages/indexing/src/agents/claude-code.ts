@@ -1,5 +1,5 @@
 import path from "node:path";
-import { objectAt } from "../sources/transcript-lines.ts";
+import { objectAt } from "../json-values.ts";
 import { additionalContext, type AgentCode, hookGroup, saidBy } from "./agent.ts";
 
 export const claudeCode: AgentCode = {

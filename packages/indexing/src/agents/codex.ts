@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Finder } from "../sources/conversation-finder.ts";
-import { isObject, objectAt, textAt } from "../sources/transcript-lines.ts";
+import { isObject, objectAt, textAt } from "../json-values.ts";
 import { everywhere } from "../sources/project-match.ts";
 import { additionalContext, type AgentCode, type ConnectedFiles, hookGroup, saidBy, type SilentSkip } from "./agent.ts";
 

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { objectAt, textAt } from "../sources/transcript-lines.ts";
+import { objectAt, textAt } from "../json-values.ts";
 import { type AgentCode, saidBy } from "./agent.ts";
 
 const answer = (_: string, text: string): object => ({ additionalContext: text });

@@ -2,16 +2,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Database } from "better-sqlite3";
 import type { Finder } from "../sources/conversation-finder.ts";
-import {
-  isObject,
-  jsonOf,
-  objectAt,
-  readSmall,
-  saidRecord,
-  textAt,
-  timeOf,
-  type TranscriptRecord,
-} from "../sources/transcript-lines.ts";
+import { isObject, jsonOf, objectAt, textAt } from "../json-values.ts";
+import { readSmall, saidRecord, timeOf, type TranscriptRecord } from "../sources/transcript-lines.ts";
 import { connectMarkers } from "../text/strip-injected.ts";
 import { type AgentCode, saidBy } from "./agent.ts";
 import { findInDatabase, type StoredConversation, takeConversations } from "./conversation-databases.ts";

@@ -1,17 +1,13 @@
 import path from "node:path";
 import { withFile } from "../scan/open-file.ts";
 import type { Finder } from "../sources/conversation-finder.ts";
+import { isObject, type JsonObject, jsonOf, objectAt, textAt } from "../json-values.ts";
 import {
   absoluteFolder,
-  isObject,
-  type JsonObject,
-  jsonOf,
   numbered,
   numberedLines,
   type NumberedRecords,
-  objectAt,
   readSmall,
-  textAt,
   textOf,
   type TranscriptRecord,
 } from "../sources/transcript-lines.ts";

@@ -1,4 +1,4 @@
-import { textAt } from "../sources/transcript-lines.ts";
+import { textAt } from "../json-values.ts";
 import { additionalContext, type Agent, type AgentCode, type HookMoment } from "./agent.ts";
 import table from "./agents.json" with { type: "json" };
 import { claudeCode } from "./claude-code.ts";

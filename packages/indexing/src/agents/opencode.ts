@@ -1,14 +1,7 @@
 import path from "node:path";
 import type { Database } from "better-sqlite3";
-import {
-  absoluteFolder,
-  type JsonObject,
-  jsonOf,
-  objectAt,
-  saidRecord,
-  timeOf,
-  type TranscriptRecord,
-} from "../sources/transcript-lines.ts";
+import { type JsonObject, jsonOf, objectAt } from "../json-values.ts";
+import { absoluteFolder, saidRecord, timeOf, type TranscriptRecord } from "../sources/transcript-lines.ts";
 import type { AgentCode } from "./agent.ts";
 import { type StoredConversation, takeConversations } from "./conversation-databases.ts";
 import { pluginMark, pluginText } from "./opencode-plugin.ts";

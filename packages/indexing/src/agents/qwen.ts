@@ -1,5 +1,5 @@
 import path from "node:path";
-import { isObject, objectAt } from "../sources/transcript-lines.ts";
+import { isObject, objectAt } from "../json-values.ts";
 import { additionalContext, type AgentCode, hookGroup, saidBy } from "./agent.ts";
 
 /** A fork of Gemini CLI, with the hooks of Claude Code. */

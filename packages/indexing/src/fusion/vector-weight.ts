@@ -2,6 +2,7 @@ import type { SpaceFacts } from "../note-index.ts";
 import { spaceName, type VectorSpace } from "../chunk-store.ts";
 import { scanTerms } from "../text/index-terms.ts";
 import { cosineOf, type MeaningScale, mostWeight, spread, spreadOf, unmeasuredWeight } from "./score-fusion.ts";
+import { jsonOf } from "../json-values.ts";
 
 /** Chunks that a spread is taken from, and that pairs are made of: those with the lowest hashes. */
 export const sampled = 256;
@@ -139,15 +140,9 @@ function noteOf(space: VectorSpace): string {
 }
 
 function readKept(text: string | undefined): KeptWeight | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const value = JSON.parse(text) as Partial<Record<keyof KeptWeight, unknown>>;
-    const { quality, weight, pairs, vectors } = value;
-    const isWhole = [quality, weight, pairs, vectors].every((number) => Number.isFinite(number));
-    return isWhole ? (value as KeptWeight) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = (jsonOf(text) ?? {}) as KeptWeight;
+  const numbers = [value.quality, value.weight, value.pairs, value.vectors];
+  return numbers.every(Number.isFinite) ? value : undefined;
 }
 
 /** A sentence of a chunk, and what is around it there without the words of the sentence: they belong together. */

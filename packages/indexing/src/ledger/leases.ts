@@ -9,6 +9,7 @@ import { type Meta, metaKeys } from "./file/meta.ts";
 import { fileIdentity } from "./file/set-aside-damaged-file.ts";
 import { isBusy } from "./file/store-errors.ts";
 import type { LeaseCalls, LeaseName } from "./ledger.ts";
+import { jsonOf } from "../json-values.ts";
 
 /** Owner and progress of each lease, for other processes to read. */
 export interface LeaseRows {
@@ -91,12 +92,8 @@ export function createLeases(input: {
 }
 
 function parseRow(text: string | undefined): WriterStatus | undefined {
-  try {
-    const row = JSON.parse(text ?? "{}") as WriterStatus;
-    return typeof row.pid === "number" && typeof row.reason === "string" ? row : undefined;
-  } catch {
-    return undefined;
-  }
+  const row = jsonOf(text) as WriterStatus | null | undefined;
+  return typeof row?.pid === "number" && typeof row.reason === "string" ? row : undefined;
 }
 
 /** A check whether a lock is free holds it briefly. */

@@ -8,6 +8,7 @@ import { isoDate, localDay } from "../text/times/calendar.ts";
 import { timeOfPath } from "../text/times/note-days.ts";
 import { chunkHash } from "../text/chunk-markdown.ts";
 import { queryTerms } from "../text/query-terms.ts";
+import { isObject, jsonOf, textAt } from "../json-values.ts";
 
 const mostGrowth = 1.5;
 /** Words used to find similar passages. */
@@ -83,14 +84,10 @@ export function createMemoryMap(
 }
 
 function keptIn(text: string | undefined, chunks: number): string | undefined {
-  try {
-    const kept = text === undefined ? undefined : (JSON.parse(text) as { chunks?: unknown; axes?: unknown });
-    const of = Number(kept?.chunks);
-    const serves = of > 0 && chunks <= mostGrowth * of && of <= mostGrowth * chunks;
-    return serves && typeof kept?.axes === "string" ? kept.axes : undefined;
-  } catch {
-    return undefined;
-  }
+  const kept = jsonOf(text);
+  const of = isObject(kept) ? Number(kept["chunks"]) : 0;
+  const serves = of > 0 && chunks <= mostGrowth * of && of <= mostGrowth * chunks;
+  return serves ? textAt(kept, "axes") : undefined;
 }
 
 function mapOf({ files, file, axes: _axes, fine, ...points }: MappedPassages, by: MemoryMap["by"]): MemoryMap {

@@ -8,6 +8,7 @@ import {
   statfsSync,
 } from "node:fs";
 import path from "node:path";
+import { jsonOf } from "../json-values.ts";
 
 // The thread that watches reads this too: nothing else of memslot is loaded for it.
 
@@ -39,13 +40,7 @@ const skippedMark = "skipped: ";
 
 export function recordedState({ cursor }: { cursor?: string | undefined }): RecordedState {
   if (cursor === undefined) return {};
-  if (cursor.startsWith("{")) {
-    try {
-      return JSON.parse(cursor) as RecordedState;
-    } catch {
-      return {};
-    }
-  }
+  if (cursor.startsWith("{")) return (jsonOf(cursor) ?? {}) as RecordedState;
   const at = cursor.indexOf(skippedMark);
   const stamp = (at < 0 ? cursor : cursor.slice(0, at)).trimEnd();
   return { stamp: stamp || undefined, skipped: at < 0 ? undefined : cursor.slice(at + skippedMark.length) };

@@ -4,7 +4,8 @@ import { appendFile, mkdir, readFile, writeFile, readdir } from "node:fs/promise
 import path from "node:path";
 import type { Finder } from "./conversation-finder.ts";
 import { renderWhole } from "./message-chunks.ts";
-import { readJson, saidRecord, textAt, timeOf, type TranscriptRecord } from "./transcript-lines.ts";
+import { jsonOf, textAt } from "../json-values.ts";
+import { readJson, saidRecord, timeOf, type TranscriptRecord } from "./transcript-lines.ts";
 import { replaceFile } from "@memslot/core/files";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { redactionVersion } from "../secrets/version.ts";
@@ -121,13 +122,10 @@ export async function redactCopies(folder: string, mark: string): Promise<boolea
 }
 
 function redactLine(line: string): string {
-  try {
-    const record: unknown = JSON.parse(line);
-    const clean = JSON.stringify(record, (_, value: unknown) =>
-      typeof value === "string" ? redactSecrets(value) : value,
-    );
-    return clean === JSON.stringify(record) ? line : clean;
-  } catch {
-    return line;
-  }
+  const record = jsonOf(line);
+  if (record === undefined) return line;
+  const clean = JSON.stringify(record, (_, value: unknown) =>
+    typeof value === "string" ? redactSecrets(value) : value,
+  );
+  return clean === JSON.stringify(record) ? line : clean;
 }

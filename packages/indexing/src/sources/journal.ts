@@ -12,7 +12,8 @@ import { redactCopies } from "./conversation-copies.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import { readWindow } from "./conversation-window.ts";
 import { journalFile, journalFolder, sessionsFolder } from "./session-folders.ts";
-import { isObject, type JsonObject, jsonOf, readLines, readRecord, textAt } from "./transcript-lines.ts";
+import { isObject, type JsonObject, jsonOf, textAt } from "../json-values.ts";
+import { readLines, readRecord } from "./transcript-lines.ts";
 import { continues, transcriptCursor } from "./read-conversation.ts";
 import { transcriptsIn } from "./sessions.ts";
 
@@ -91,8 +92,6 @@ interface Kept {
 
 const ofTool = /^\[result of [^\]]*\] /;
 
-const never: AbortSignal = new AbortController().signal;
-
 /** Whether the indexed transcript has every message of a journal file: same id and same text. */
 async function isCovered(kept: Kept, stored: FileRecord, folder: string): Promise<boolean> {
   const cursor = transcriptCursor(stored);
@@ -104,7 +103,7 @@ async function isCovered(kept: Kept, stored: FileRecord, folder: string): Promis
     if (kept.answer?.state === state) return kept.answer.isCovered;
     const missing = new Map(kept.messages);
     let number = 0;
-    for await (const lines of readLines(handle, 0, cursor.bytes, never))
+    for await (const lines of readLines(handle, 0, cursor.bytes))
       for (const { bytes } of lines) {
         number++;
         if (bytes === undefined) continue;

@@ -28,7 +28,6 @@ const maxCharacters = 32_000_000;
 /** Several readings run at the same time, each for a slice per turn of the event loop. */
 const sliceMs = 1;
 const linesPerSlice = 32;
-const never: AbortSignal = new AbortController().signal;
 const markBytes = 4096;
 
 export interface ConversationFile extends ScannedFile {
@@ -279,7 +278,7 @@ export async function isTranscriptDue(
     return await withFile(file.absolutePath, async (handle) => {
       if (!(await continues(handle, cursor))) return true;
       let lines = 0;
-      for await (const more of readLines(handle, cursor.bytes, file.size, never)) {
+      for await (const more of readLines(handle, cursor.bytes, file.size)) {
         lines += more.filter(({ ended }) => ended).length;
         if (lines >= sync.deltaMessages) return true;
       }

@@ -13,7 +13,8 @@ import { verifyLines } from "./conversation-window.ts";
 import { Finder } from "./conversation-finder.ts";
 import { type SessionLookup, sessionsFolder, transcriptPath } from "./session-folders.ts";
 import { isTranscriptDue, passedOverIn, readTranscript } from "./read-conversation.ts";
-import { isObject, jsonOf, readRecord, textAt } from "./transcript-lines.ts";
+import { isObject, jsonOf, textAt } from "../json-values.ts";
+import { readRecord } from "./transcript-lines.ts";
 
 const transcriptVersion = 2;
 const maxListBytes = 64 * 1024 * 1024;

@@ -4,6 +4,7 @@ import { createZstdDecompress } from "node:zlib";
 import path from "node:path";
 import { openForReading, withFile } from "../scan/open-file.ts";
 import { isUtf8 } from "node:buffer";
+import { isObject, type JsonObject, jsonOf, objectAt } from "../json-values.ts";
 import { surrogateSafe } from "../text/split-by-tokens.ts";
 import { stripInjected } from "../text/strip-injected.ts";
 
@@ -133,8 +134,6 @@ export type RecordReader = (line: Buffer | undefined) => TranscriptRecord;
 
 export type NumberedRecords = AsyncGenerator<readonly [number: number, record: TranscriptRecord]>;
 
-export type JsonObject = Record<string, unknown>;
-
 const textTypes: ReadonlySet<unknown> = new Set(["text", "input_text", "output_text"]);
 /** Types of records with a message. A plain `{"role", "content"}` has no type. */
 const messageTypes: ReadonlySet<unknown> = new Set([undefined, "message", "user", "assistant"]);
@@ -206,30 +205,6 @@ export async function* numbered(records: Iterable<TranscriptRecord>, signal: Abo
   for (const record of records) {
     signal.throwIfAborted();
     yield [++number, record];
-  }
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function objectAt(value: unknown, name: string): JsonObject | undefined {
-  const inner = isObject(value) ? value[name] : undefined;
-  return isObject(inner) ? inner : undefined;
-}
-
-export function textAt(value: unknown, name: string): string | undefined {
-  const inner = isObject(value) ? value[name] : undefined;
-  return typeof inner === "string" ? inner : undefined;
-}
-
-/** The value of JSON text or bytes; undefined if it is not valid. */
-export function jsonOf(value: unknown): unknown {
-  const text = typeof value === "string" ? value : value instanceof Uint8Array ? Buffer.from(value).toString() : "";
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

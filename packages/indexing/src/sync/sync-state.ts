@@ -17,6 +17,7 @@ import type { SourceOutcome } from "../indexed-source.ts";
 import type { SyncOutcome } from "./sync.ts";
 import pLimit from "p-limit";
 import { setTimeout as pause } from "node:timers/promises";
+import { jsonOf } from "../json-values.ts";
 
 export interface IndexFacts {
   stats: IndexStats;
@@ -216,15 +217,12 @@ function newestFirst(records: readonly SyncRecord[]): SyncRecord[] {
   return records.toSorted((a, b) => Date.parse(b.finishedAt) - Date.parse(a.finishedAt)).slice(0, most);
 }
 
-function recordsOf(text = "[]"): SyncRecord[] {
-  try {
-    return (JSON.parse(text) as Partial<SyncRecord>[]).filter(
-      (each): each is SyncRecord =>
-        typeof each.reason === "string" && Date.parse(String(each.finishedAt)) > 0 && Number.isFinite(each.durationMs),
-    );
-  } catch {
-    return [];
-  }
+function recordsOf(text: string | undefined): SyncRecord[] {
+  const records = jsonOf(text);
+  return (Array.isArray(records) ? (records as (Partial<SyncRecord> | null)[]) : []).filter(
+    (each): each is SyncRecord =>
+      typeof each?.reason === "string" && Date.parse(String(each.finishedAt)) > 0 && Number.isFinite(each.durationMs),
+  );
 }
 
 const askAgainMs = 50;

@@ -1,4 +1,5 @@
 import texts from "./own-texts.json" with { type: "json" };
+import { jsonOf } from "../json-values.ts";
 
 /** Texts that memslot adds for a model, to recognise them in transcripts. */
 export const ownTexts: Readonly<
@@ -78,22 +79,13 @@ export function withoutInjected(note: string): string {
   // Notes between delimiters can hold lines that look like the start of a message.
   return stripFrames(text, blank).replaceAll(excerptMessage, (message, role: "user" | "assistant", rest: string) => {
     // OpenClaw 2026.9.6 writes a message as one line of JSON.
-    const json = jsonText(rest);
-    const said = json ?? rest;
+    const json = jsonOf(rest);
+    const said = typeof json === "string" ? json : rest;
     const kept = stripInjected(said, role);
     if (kept === said.trim()) return message;
     if (kept === "") return blank(message);
-    return `${role}: ${json === undefined ? onlyLines(said, kept.split("\n")) : rest.replace(/^.*$/mu, () => JSON.stringify(kept))}`;
+    return `${role}: ${said === rest ? onlyLines(said, kept.split("\n")) : rest.replace(/^.*$/mu, () => JSON.stringify(kept))}`;
   });
-}
-
-function jsonText(text: string): string | undefined {
-  if (!text.startsWith('"')) return undefined;
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The lines of `text` that are left of it, where they were if they can be found. */

@@ -3,6 +3,7 @@ import type { MapAsked, MappedPassages } from "../ledger.ts";
 import { toVector } from "./vector-cache.ts";
 import type { Pieces } from "../thread/remote-calls.ts";
 import { scanTerms } from "../../text/index-terms.ts";
+import { jsonOf } from "../../json-values.ts";
 
 const mostPoints = 50_000;
 const sampled = 1_500;
@@ -221,18 +222,14 @@ function axesText({ mean, axes, spread }: PlaneAxes): string {
 }
 
 function axesIn(text: string, dimensions: number, count = 2): PlaneAxes | undefined {
-  try {
-    const { spread, parts } = JSON.parse(text) as { spread: unknown; parts: unknown };
-    if (typeof spread !== "number" || !Array.isArray(parts)) return undefined;
-    const [mean, ...axes] = parts.map((part) => {
-      const bytes = new Uint8Array(Buffer.from(String(part), "base64"));
-      return new Float32Array(bytes.buffer, 0, Math.floor(bytes.byteLength / 4));
-    });
-    const fits = axes.length === count && [mean, ...axes].every((part) => part?.length === dimensions);
-    return mean === undefined || !fits ? undefined : { mean, axes, spread };
-  } catch {
-    return undefined;
-  }
+  const { spread, parts } = (jsonOf(text) ?? {}) as { spread?: unknown; parts?: unknown };
+  if (typeof spread !== "number" || !Array.isArray(parts)) return undefined;
+  const [mean, ...axes] = parts.map((part) => {
+    const bytes = new Uint8Array(Buffer.from(String(part), "base64"));
+    return new Float32Array(bytes.buffer, 0, Math.floor(bytes.byteLength / 4));
+  });
+  const fits = axes.length === count && [mean, ...axes].every((part) => part?.length === dimensions);
+  return mean === undefined || !fits ? undefined : { mean, axes, spread };
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Buffer {
