@@ -19,13 +19,12 @@ interface IconButtonProps {
   icon: IconName;
   label: string;
   onClick: () => void;
-  pressed?: boolean;
 }
 
 /** A button that shows an icon only; its label is its name and its tooltip. */
-export function IconButton({ icon, label, onClick, pressed }: IconButtonProps): VNode {
+export function IconButton({ icon, label, onClick }: IconButtonProps): VNode {
   return (
-    <button type="button" class="quiet" title={label} aria-label={label} aria-pressed={pressed} onClick={onClick}>
+    <button type="button" class="quiet" title={label} aria-label={label} onClick={onClick}>
       <Icon name={icon} />
     </button>
   );

@@ -25,7 +25,7 @@ export function useShortcuts(own: readonly Shortcut[]): void {
   }, [own.map(({ keys }) => keys).join(" ")]);
 }
 
-/** `j` and `k` move the focus between elements of the document, `undefined` is before the first one. */
+/** `j` and `k` move the focus between the elements of a selector. */
 export function useFocusKeys(selector: string): void {
   useShortcuts([
     { keys: "j", label: "keys.next", run: () => moveFocus(selector, 1) },
@@ -33,13 +33,10 @@ export function useFocusKeys(selector: string): void {
   ]);
 }
 
-/** Whether there is an element `step` further, which has the focus then. */
-export function moveFocus(selector: string, step: number): boolean {
+/** Moves the focus between the elements of a selector, from before the first one. */
+export function moveFocus(selector: string, step: number): void {
   const all = [...document.querySelectorAll<HTMLElement>(selector)];
-  const at = all.indexOf(document.activeElement as HTMLElement);
-  const next = all[at + step];
-  next?.focus();
-  return next !== undefined;
+  all[all.indexOf(document.activeElement as HTMLElement) + step]?.focus();
 }
 
 /** Runs the shortcut of a pressed key. Single keys are text in a field, and belong to an open dialog. */

@@ -4,9 +4,9 @@ import { Empty, Icon, IconButton, Loading } from "../components/common-component
 import { useShortcuts } from "../components/shortcuts.ts";
 import { facts, session } from "../state/api-client.ts";
 import { go, pathname } from "../state/page-address.ts";
+import { status, syncing } from "../state/server-events.ts";
 import { views, viewAt } from "../views/views.ts";
 import { t } from "../words/translate.ts";
-import { HealthLine } from "./health-line.tsx";
 import { KeyList } from "./keyboard-shortcuts.tsx";
 import { ViewFrame } from "./lazy-view.tsx";
 import { Palette } from "./palette.tsx";
@@ -105,5 +105,27 @@ function Bar(): VNode {
         <IconButton icon="settings" label={t("settings.title")} onClick={() => (openDialog.value = "settings")} />
       </div>
     </header>
+  );
+}
+
+/** Whether answers can be relied on, in a few words that lead to the details. */
+function HealthLine(): VNode | null {
+  const checked = syncing.value && { count: syncing.value.progress?.total ?? status.value?.files ?? 0 };
+  const [kind, text] =
+    session.value === "offline"
+      ? (["bad", t("shell.offline.title")] as const)
+      : checked !== undefined
+        ? (["faint", t("health.line.checking", checked)] as const)
+        : status.value === undefined
+          ? (["faint", t("shell.loading")] as const)
+          : status.value.fallback !== undefined || status.value.lastSyncError !== undefined
+            ? (["warn", t("search.state.degraded")] as const)
+            : (["good", t("health.line.files", { count: status.value.files ?? 0 })] as const);
+  if (session.value === "locked") return null;
+  return (
+    <a class="health-line" href="/health">
+      <i class={kind} aria-hidden="true" />
+      <span class="line">{text}</span>
+    </a>
   );
 }
