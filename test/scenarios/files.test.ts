@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, linkSync, readdirSync, readFileSync, symlinkSync, truncateSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+} from "node:fs";
 import path from "node:path";
 import type { LeftOutFile, MemoryFileList } from "@memslot/core";
 import type { Memory } from "memslot";
@@ -33,6 +42,21 @@ describe("the list of files", () => {
     house.write({ "memory/trip.md": "# Another title\n" });
     await memory.sync();
     expect((await memory.listFiles())?.files[3]).toMatchObject({ title: "Another title", passages: 1 });
+  });
+
+  test("is that of the index alone without a scan, the last changed first; a search that need not be fresh is, too", async () => {
+    const house = useHouse({ "memory/a.md": "# Old\n", "memory/b.md": "# New\n", "elsewhere.md": "x\n" });
+    utimesSync(house.at("memory/a.md"), new Date("2026-01-01"), new Date("2026-01-01"));
+    utimesSync(house.at("memory/b.md"), new Date("2026-01-02"), new Date("2026-01-02"));
+    const memory = await house.open({ memorySearch: { sync: { watch: false } } });
+    await memory.sync();
+    house.write({ "memory/c.md": "# Zebra\n" });
+    const list = await memory.listFiles({ scan: false, newest: true, limit: 1 });
+    expect(list).toMatchObject({ files: [{ path: "memory/b.md", title: "New" }], fileCount: 2, leftOut: [] });
+    expect((await memory.listFiles())?.files.map(({ title }) => title)).toEqual(["Old", "New"]);
+    const asItIs = await memory.ask("zebra", { fresh: false });
+    expect([asItIs.results, memory.status().files]).toEqual([[], 2]);
+    expect(await memory.search("zebra")).toMatchObject([{ path: "memory/c.md" }]);
   });
 
   test("names what is not searched beside an agent's layout, and what could not be taken", async () => {

@@ -16,10 +16,12 @@ const retryMs = 1500;
 /** Listens to the server. One page holds the stream for all: a browser allows six connections to a server. */
 export function listenToServer(): void {
   const channel = new BroadcastChannel(lockName);
-  channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello" | "ended">) => {
+  channel.addEventListener("message", ({ data }: MessageEvent<UiEvent | "hello" | "ended" | undefined>) => {
     if (data === "ended") void lookAgain();
-    else if (data !== "hello") take(data);
-    else if (status.value !== undefined && isListening) channel.postMessage({ type: "status", status: status.value });
+    else if (data !== "hello" && data !== undefined) take(data);
+    else if (status.value !== undefined && isListening)
+      for (const event of [{ type: "status", status: status.value } as const, syncing.value])
+        channel.postMessage(event);
   });
   let isListening = false;
   // Held until this page is closed.

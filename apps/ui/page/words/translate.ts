@@ -70,7 +70,12 @@ export function money(usd: number): string {
 export function bytes(count: number): string {
   const units = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, count)) / 3));
-  const style = { style: "unit", unit: units[power], unitDisplay: "short", maximumSignificantDigits: 3 } as const;
+  const style = {
+    style: "unit",
+    unit: units[power],
+    unitDisplay: power === 0 ? "long" : "short",
+    maximumSignificantDigits: 3,
+  } as const;
   return new Intl.NumberFormat(localeName(), style).format(count / 1000 ** power);
 }
 

@@ -54,7 +54,7 @@ function linesOf(before: string, after: string): Line[] {
 
 /** Both lines with the part between their common words marked. */
 function changedWords(before: string, after: string): readonly [ComponentChildren, ComponentChildren] {
-  const wordsOf = (line: string): string[] => line.match(/[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu) ?? [];
+  const wordsOf = (line: string): string[] => line.match(/\p{Script=Han}|[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu) ?? [];
   const [a, b] = [wordsOf(before), wordsOf(after)];
   const most = Math.min(a.length, b.length);
   let head = 0;
