@@ -210,7 +210,7 @@ test("changes of agents are listed for each note and taken back, with a page of 
   expect(await ask(origin, `/api/changes/${first.changes[1]?.id}/undo`, post)).toMatchObject({ status: 403 });
 });
 
-test("a page is answered from the index while all files are checked, and is told of the check and of its end", async () => {
+test("a page is answered from the index while all files are checked, and receives the beginning and the end of the check", async () => {
   const { origin, headers, host, workspaceDir, stop, restart } = await start();
   await stop();
   writeFileSync(path.join(workspaceDir, "MEMORY.md"), "# Facts\n\nThe ferry leaves at nine.\n");
