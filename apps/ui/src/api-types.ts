@@ -115,7 +115,7 @@ export interface ChangesAnswer {
   next?: string | undefined;
 }
 
-/** `POST /api/changes/:id/undo` and `/restore`: the change that takes the other one back. */
+/** `POST /api/changes/:id/undo` and `/restore`, and `POST /api/notes/file`, `/rename` and `/trash`: the change made. */
 export interface RevertAnswer {
   change: NoteChangeRecord;
 }

@@ -1,11 +1,12 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { editNote, readNote } from "@memslot/agent-kit";
 import { tempFolder } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ChangesAnswer, HomeAnswer, NotesAnswer, SearchAnswer } from "../src/api-types.ts";
+import type { ChangesAnswer, HomeAnswer, NotesAnswer, RevertAnswer, SearchAnswer } from "../src/api-types.ts";
 import { signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
@@ -317,6 +318,52 @@ test("returns no file but notes, and changes none where the page is read-only", 
   const found = await ask(origin, "/api/notes/file?path=MEMORY.md", { headers: own });
   const { note } = JSON.parse(found.body) as { note: { sha256: string } };
   const headers = { ...own, origin, "content-type": "application/json" };
-  const body = JSON.stringify({ path: "MEMORY.md", text: "x", sha256: note.sha256 });
+  const body = JSON.stringify({ path: "MEMORY.md", to: "memory/x.md", text: "x", sha256: note.sha256 });
   expect((await ask(origin, "/api/notes/file", { method: "PUT", headers, body })).status).toBe(403);
+  for (const place of ["file", "rename", "trash"])
+    expect((await ask(origin, `/api/notes/${place}`, { headers, body })).status, place).toBe(403);
+});
+
+test("creates, renames and removes a note through the log of changes, and never over another one", async () => {
+  const { origin, headers: own, workspaceDir } = await start();
+  const headers = { ...own, origin, "content-type": "application/json" };
+  const post = async (place: string, given: Record<string, unknown>): Promise<[number, string]> => {
+    const { status, body } = await ask(origin, `/api/notes/${place}`, { headers, body: JSON.stringify(given) });
+    return [status, body];
+  };
+  const text = "# Pump\n\nServiced in March.\n";
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const [first, second] = ["memory/house/pump.md", "memory/heating.md"];
+  expect(await post("file", { path: first, text })).toMatchObject([200, expect.stringContaining('"create"')]);
+  for (const path of [first, "../pump.md", "memory/pump.txt", "memory/.md", "elsewhere/pump.md", ""])
+    expect((await post("file", { path, text }))[0], path).toBeGreaterThanOrEqual(400);
+  expect(await post("rename", { path: first, to: "MEMORY.md", sha256 })).toMatchObject([
+    400,
+    expect.stringContaining("MEMORY.md already exists"),
+  ]);
+  for (const place of ["rename", "trash"])
+    expect(await post(place, { path: first, to: second, sha256: "0".repeat(64) })).toMatchObject([
+      400,
+      expect.stringContaining("has changed since"),
+    ]);
+  expect(readFileSync(path.join(workspaceDir, first), "utf8")).toBe(text);
+  expect((await post("rename", { path: first, to: second, sha256 }))[0]).toBe(200);
+  expect([existsSync(path.join(workspaceDir, first)), readFileSync(path.join(workspaceDir, second), "utf8")]).toEqual([
+    false,
+    text,
+  ]);
+  const [, removed] = await post("trash", { path: second, sha256 });
+  const { change } = JSON.parse(removed) as RevertAnswer;
+  expect(existsSync(path.join(workspaceDir, second))).toBe(false);
+  expect(readFileSync(path.join(workspaceDir, change.trash ?? ""), "utf8")).toContain("Serviced in March.");
+  expect((await ask(origin, `/api/changes/${change.id}/restore`, { headers, body: "{}" })).status).toBe(200);
+  expect(readFileSync(path.join(workspaceDir, second), "utf8")).toBe(text);
+  const { changes } = JSON.parse((await ask(origin, "/api/changes", { headers })).body) as ChangesAnswer;
+  expect(changes.filter(({ state }) => state !== "not done").map(({ kind, path: of }) => `${kind} ${of}`)).toEqual([
+    `restore ${second}`,
+    `delete ${second}`,
+    `delete ${first}`,
+    `create ${second}`,
+    `create ${first}`,
+  ]);
 });

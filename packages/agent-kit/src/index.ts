@@ -21,9 +21,12 @@ export {
   type EditNoteOptions,
   type EditedNote,
   type ForgetNoteOptions,
+  createNote,
+  deleteNote,
   editNote,
   forgetNote,
   listChanges,
+  renameNote,
   restoreNote,
   undoChange,
 } from "./edit/edit-note.ts";

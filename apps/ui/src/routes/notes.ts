@@ -1,8 +1,16 @@
-import { readNote, replaceNote } from "@memslot/agent-kit";
+import {
+  type ChangePlace,
+  createNote,
+  deleteNote,
+  type NoteChangeRecord,
+  readNote,
+  renameNote,
+  replaceNote,
+} from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
 import { notesLayout } from "@memslot/core/files";
 import { isMarkdown } from "@memslot/indexing/host";
-import type { Hono } from "hono";
+import type { Context, Hono } from "hono";
 import type {
   ExcludedAnswer,
   Failure,
@@ -10,11 +18,12 @@ import type {
   NoteConflict,
   NoteFolder,
   NotesAnswer,
+  RevertAnswer,
   SavedNote,
 } from "../api-types.ts";
 import { takeIn } from "../notes/include-files.ts";
 import { RouteError, bodyOf, refuseReadOnly, syncAfterWrite, textOf } from "../server/request-checks.ts";
-import type { UiHost } from "../ui-host.ts";
+import { changePlace, type UiHost } from "../ui-host.ts";
 
 /** Routes to list, read, change and add files of the memory. */
 export function serveNotes(app: Hono, host: UiHost): void {
@@ -67,9 +76,31 @@ export function serveNotes(app: Hono, host: UiHost): void {
     const message =
       note === undefined
         ? `${path} is not there any more; nothing was written`
-        : `${path} was changed by somebody else meanwhile; nothing was written`;
+        : `${path} was changed by another program meanwhile; nothing was written`;
     return context.json({ error: { code: "CONFLICT", message }, note } satisfies Failure & NoteConflict, 409);
   });
+
+  const changing =
+    (reason: string, change: (place: ChangePlace, textAt: (name: string) => string) => Promise<NoteChangeRecord>) =>
+    async (context: Context): Promise<Response> => {
+      refuseReadOnly(host);
+      const body = await bodyOf(context);
+      const made = await change(changePlace(host, context.req.raw.signal), (name) => textOf(body, name));
+      syncAfterWrite(memory, reason);
+      return context.json({ change: made } satisfies RevertAnswer);
+    };
+  const create = changing("a note was created on the page", (place, textAt) =>
+    createNote({ ...place, relPath: textAt("path"), text: textAt("text") }),
+  );
+  const rename = changing("a note was renamed on the page", (place, textAt) =>
+    renameNote({ ...place, relPath: textAt("path"), to: textAt("to"), sha256: textAt("sha256") }),
+  );
+  const trash = changing("a note was moved to the trash on the page", (place, textAt) =>
+    deleteNote({ ...place, relPath: textAt("path"), sha256: textAt("sha256"), timeZone: agent.userTimezone }),
+  );
+  app.post("/api/notes/file", create);
+  app.post("/api/notes/rename", rename);
+  app.post("/api/notes/trash", trash);
 
   app.post("/api/notes/take-in", async (context) => {
     refuseReadOnly(host);

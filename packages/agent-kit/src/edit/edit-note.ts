@@ -11,6 +11,7 @@ import { localDay } from "./local-day.ts";
 import { noFile, type NoteChanges, trashName, withChanges } from "./logged-changes.ts";
 import { applied, bytesLike, checkLines, onlyPlace, putBack, reversed, splice, superseding } from "./line-changes.ts";
 import type { NoteContent } from "./note-types.ts";
+import { checkText } from "./replace-note.ts";
 
 interface TextInNote extends ChangePlace {
   /** Relative to the workspace, with `/`. */
@@ -90,6 +91,36 @@ export async function rewriteNote(
   if (made.state === "unchanged") return { state: "unchanged" };
   const what = made.note === undefined ? "does not exist" : "has changed: its hash is another one";
   throw invalid(`${relPath} ${what}; read it again, and nothing was changed`);
+}
+
+interface WholeNote extends ChangePlace {
+  /** Relative to the workspace, with `/`. */
+  relPath: string;
+}
+
+/** Creates a note, and its folders. Throws `INVALID_ARGUMENT` if it exists or is no Markdown, `PATH_NOT_ALLOWED`. */
+export async function createNote({ relPath, text, ...place }: WholeNote & { text: string }): Promise<NoteChangeRecord> {
+  checkName(relPath);
+  checkText(text);
+  return await withChanges(place, (changes) => changes.make({ kind: "create", relPath, text }));
+}
+
+/** Renames a note whose hash is `sha256`. Links to it are not rewritten. Throws as `createNote` does. */
+export async function renameNote(options: WholeNote & { to: string; sha256: string }): Promise<NoteChangeRecord> {
+  const { relPath, to, sha256, ...place } = options;
+  checkName(to);
+  const reason = `renamed ${relPath} to ${to}`;
+  return await withChanges(place, (changes) => changes.move({ relPath, to, reason, sha256 }));
+}
+
+/** Moves a note whose hash is `sha256` to `memory/.trash/`; `restoreNote` brings it back. Throws as `editNote` does. */
+export async function deleteNote(options: WholeNote & { sha256: string; timeZone: string }): Promise<NoteChangeRecord> {
+  const { relPath, sha256, timeZone, ...place } = options;
+  return await withChanges(place, (changes) => changes.trash({ relPath, sha256 }, timeZone));
+}
+
+function checkName(relPath: string): void {
+  if (!/[^/]\.md$/iu.test(relPath)) throw invalid(`${relPath}: a note is Markdown, with a name that ends with .md`);
 }
 
 function checkWhole(text: string, at: number, old: string): void {

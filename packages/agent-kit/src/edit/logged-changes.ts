@@ -19,6 +19,7 @@ import { holdsOnce, lineChange } from "./line-changes.ts";
 import type { NoteContent } from "./note-types.ts";
 import { readNote } from "./replace-note.ts";
 import { changeNote, contentIn, inLockedFolder, type NoteChange, openThere, readLocked } from "./atomic-note-write.ts";
+import { localDay } from "./local-day.ts";
 import { closing, hashOf, makeFile } from "./safe-writes.ts";
 
 /** `unchanged`: the note has this text already. `conflict` as in `ReplacedNote`. */
@@ -30,6 +31,12 @@ export type MadeChange =
 type Begin = (before: Buffer | undefined, after: Buffer | undefined) => Promise<NoteChangeRecord>;
 
 export const noFile = "";
+
+interface NoteMove extends Pick<WantedChange, "relPath" | "reason"> {
+  /** The new path, relative to the workspace. */
+  to: string;
+  sha256?: string | undefined;
+}
 
 /** Runs a step with the log of changes locked, after the outcome of every earlier change has been logged. */
 export async function withChanges<T>(place: ChangePlace, run: (changes: NoteChanges) => Promise<T>): Promise<T> {
@@ -109,6 +116,32 @@ export class NoteChanges {
         });
       }),
     );
+  }
+
+  /** Moves a whole note to `memory/.trash/`, under the day of the change in this time zone. Throws as `remove` does. */
+  async trash(
+    wanted: Pick<WantedChange, "relPath" | "reason"> & { sha256?: string | undefined },
+    timeZone: string,
+  ): Promise<NoteChangeRecord> {
+    const id = newChangeId();
+    return await this.remove({
+      ...wanted,
+      id,
+      kind: "delete",
+      trash: trashName(id, localDay(this.#place.at, timeZone)),
+    });
+  }
+
+  /** Renames a note: a change for each of the two names. Throws as `make` and `remove` do. */
+  async move({ relPath, to, reason, sha256 }: NoteMove): Promise<NoteChangeRecord> {
+    const note = await readLocked({ ...this.#place, relPath });
+    if (note === undefined) throw invalid(`${relPath} does not exist`);
+    const { fixed, sha256: now } = note.content;
+    if (fixed !== undefined) throw cannotWrite({ ...this.#place, relPath }, fixed);
+    if (sha256 !== undefined && sha256 !== now) throw invalid(`${relPath} has changed since, and is not renamed`);
+    // The new one first: a process that is killed in between leaves two notes, not none.
+    await this.make({ kind: "create", relPath: to, text: note.bytes.toString("utf8"), reason });
+    return await this.remove({ kind: "delete", relPath, reason, sha256: now });
   }
 
   async #logged<T>(

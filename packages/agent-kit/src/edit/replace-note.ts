@@ -15,10 +15,15 @@ export async function readNote(given: NoteName): Promise<NoteContent | undefined
  */
 export async function replaceNote(options: ReplaceNoteOptions): Promise<ReplacedNote> {
   const { text, sha256 } = options;
-  if (typeof (text as unknown) !== "string") throw invalid("text must be the whole note, as a string");
-  if (text.includes("\0")) throw invalid("text has a NUL character: leave it out");
-  if (!text.isWellFormed()) throw invalid("text has half of a character (a lone surrogate): leave it out");
+  checkText(text);
   return await changeNote(options, {
     make: (bytes, now) => (now.sha256 === sha256 ? bytesLike(bytes, text) : undefined),
   });
+}
+
+/** Throws `INVALID_ARGUMENT` for a text that is none, or that a file could not give back. */
+export function checkText(text: string): void {
+  if (typeof (text as unknown) !== "string") throw invalid("text must be the whole note, as a string");
+  if (text.includes("\0")) throw invalid("text has a NUL character: leave it out");
+  if (!text.isWellFormed()) throw invalid("text has half of a character (a lone surrogate): leave it out");
 }

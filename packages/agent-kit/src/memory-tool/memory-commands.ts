@@ -1,15 +1,11 @@
 import { type Memory, MemoryError, audienceOf, visibleText } from "@memslot/core";
-import { newChangeId } from "../edit/change-log.ts";
-import { cannotWrite } from "../edit/note-folder.ts";
 import { checkLines, splice } from "../edit/line-changes.ts";
 import { rewriteNote } from "../edit/edit-note.ts";
 import type { ChangePlace } from "../edit/change-log.ts";
-import { trashName, withChanges } from "../edit/logged-changes.ts";
+import { withChanges } from "../edit/logged-changes.ts";
 import { invalid } from "../state-locks.ts";
-import { localDay } from "../edit/local-day.ts";
 import { linesOf } from "../edit/validate-note.ts";
 import type { NoteContent } from "../edit/note-types.ts";
-import { readLocked } from "../edit/atomic-note-write.ts";
 import { readNote } from "../edit/replace-note.ts";
 import { checkSecrets } from "../tools/guard-secrets.ts";
 import { checkInput, memoryCommandFields } from "../tools/tool-input.ts";
@@ -155,11 +151,7 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
     async delete({ path }) {
       const notes = await notesAt(path);
       await withChanges(place(), async (changes) => {
-        for (const relPath of notes) {
-          const id = newChangeId();
-          const trash = trashName(id, localDay(clock(), timeZone));
-          await changes.remove({ id, kind: "delete", relPath, trash, reason: `deleted ${path}` });
-        }
+        for (const relPath of notes) await changes.trash({ relPath, reason: `deleted ${path}` }, timeZone);
       });
       return `Successfully deleted ${path}`;
     },
@@ -174,16 +166,8 @@ export function createMemoryCommands({ memory, sessionKey, edit }: MemoryCommand
       if (!moves.every(({ wanted }) => /\.md$/iu.test(wanted)))
         throw new Error(`Path ${to} is not allowed: notes are Markdown, with a name that ends with .md`);
       await withChanges(place(), async (changes) => {
-        for (const { relPath, wanted } of moves) {
-          const note = await readLocked({ ...place(), relPath });
-          if (note === undefined) throw new Error(`The path ${from} does not exist`);
-          const { fixed, sha256 } = note.content;
-          if (fixed !== undefined) throw cannotWrite({ workspaceDir, relPath }, fixed);
-          const reason = `renamed ${from} to ${to}`;
-          // The new one first: a process that is killed in between leaves two notes, not none.
-          await changes.make({ kind: "create", relPath: wanted, text: note.bytes.toString("utf8"), reason });
-          await changes.remove({ kind: "delete", relPath, reason, sha256 });
-        }
+        const reason = `renamed ${from} to ${to}`;
+        for (const { relPath, wanted } of moves) await changes.move({ relPath, to: wanted, reason });
       });
       return `Successfully renamed ${from} to ${to}`;
     },
