@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
@@ -21,14 +21,15 @@ describe.skipIf(!hasBrowser)("the notes", () => {
   test("are a tree that keys go through, and open as a page with lines, passages, links and backlinks", async () => {
     const { page, complaints } = await openAt(await startUi({ notes }), "/notes");
     const tree = page.getByRole("tree");
-    await tree.getByRole("treeitem", { name: /pump\.md/u }).waitFor();
+    await tree.getByRole("treeitem", { name: "Heat pump" }).waitFor();
     await tree.focus();
     await page.keyboard.press("End");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "MEMORY.md" }).waitFor();
+    expect(await page.getByRole("list", { name: "Pinned" }).getByRole("link").allTextContents()).toEqual(["MEMORY.md"]);
     await page.getByRole("link", { name: "pump", exact: true }).click();
     await page.getByRole("heading", { name: "Heat pump" }).waitFor();
-    await page.getByRole("rowheader", { name: "tags" }).waitFor();
+    await page.getByRole("list", { name: "Front matter" }).getByText("[house]").waitFor();
     await page.getByText("MEMORY.md:3").waitFor();
     expect(await page.getByRole("img", { name: /^passage, lines 4 to/u }).count()).toBe(1);
     expect(await page.getByRole("img", { name: "done" }).count()).toBe(1);
@@ -60,35 +61,100 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     expect(readFileSync(file, "utf8")).toContain(path.join(ui.workspaceDir, "elsewhere.md"));
   });
 
-  test("are changed, and what somebody else has written meanwhile is not lost", async () => {
+  test("are changed in the editor, which keeps drafts and merges changes on disk", async () => {
     const ui = await startUi({ notes });
     const file = path.join(ui.workspaceDir, pump);
-    const { page } = await openAt(ui, `/notes/${pump}`);
-    await page.getByRole("button", { name: "Edit" }).click();
+    const { page, complaints } = await openAt(ui, `/notes/${pump}`);
+    await page.getByRole("heading", { name: "Heat pump" }).waitFor();
     const field = page.getByLabel("Text of the note");
-    await field.fill((await field.inputValue()).replace("One.", "Mine."));
+    const change = async (from: string, to: string): Promise<void> => {
+      await field.getByText(from, { exact: true }).click();
+      await page.keyboard.press("Home");
+      await page.keyboard.press("Shift+End");
+      await page.keyboard.insertText(to);
+    };
+    await page.keyboard.press("e");
+    await change("One.", "Mine.");
     await page.keyboard.press("Control+s");
-    await page.getByText("Mine.", { exact: true }).waitFor();
-    expect(readFileSync(file, "utf8")).toContain("Mine.");
+    await page.locator(".rendered").getByText("Mine.", { exact: true }).waitFor();
+    expect(readFileSync(file, "utf8")).toBe(notes[pump]?.replace("One.", "Mine."));
 
-    await page.getByRole("button", { name: "Edit" }).click();
-    await field.fill((await field.inputValue()).replace("Two.", "My two."));
+    // Single keys are text, and the draft outlives the page.
+    await page.keyboard.press("e");
+    await change("Two.", "My two, see ");
+    await page.keyboard.type("[[ferr");
+    await page.getByRole("option", { name: /^Ferry/u }).waitFor();
+    await page.keyboard.press("Enter");
+    await field.getByText("My two, see [[2026-03-05]]").waitFor();
+    await page.reload();
+    await field.getByText("My two, see [[2026-03-05]]").waitFor();
+    await page.getByRole("treeitem", { name: /Heat pump.*unsaved/u }).waitFor();
+
     writeFileSync(file, readFileSync(file, "utf8").replace("Mine.", "Theirs."));
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("This note changed on disk").first().waitFor();
-    expect(readFileSync(file, "utf8")).toContain("Theirs.");
-    expect(readFileSync(file, "utf8")).not.toContain("My two.");
-    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("alert", { name: "This note changed on disk" }).waitFor();
+    expect(readFileSync(file, "utf8")).toMatch(/Theirs\.[^]*Two\./u);
+    await page.getByRole("button", { name: "Merge" }).click();
+    await field.locator(".cm-changedLine").first().waitFor();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("My two.", { exact: true }).waitFor();
-    expect(readFileSync(file, "utf8")).toMatch(/Theirs\.[^]*My two\./u);
+    await page.locator(".rendered").getByText("My two", { exact: false }).waitFor();
+    expect(readFileSync(file, "utf8")).toMatch(/Theirs\.[^]*My two, see \[\[2026-03-05\]\]\n/u);
+
+    await page.keyboard.press("e");
+    await change("Theirs.", "Nothing to keep.");
+    await page.getByRole("button", { name: "Discard" }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: `Discard: ${pump}` })
+      .click();
+    await page.locator(".rendered").getByText("Theirs.").waitFor();
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("are created, renamed and moved to the trash by keyboard", async () => {
+    const ui = await startUi({ notes });
+    const { page, complaints } = await openAt(ui, "/notes");
+    await page.getByRole("treeitem", { name: "Heat pump" }).waitFor();
+    await page.keyboard.press("n");
+    await page.keyboard.type("garden/Beans");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "memory/garden/Beans.md" }).waitFor();
+    const field = page.getByLabel("Text of the note");
+    await field.getByText("# Beans").waitFor();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("Sown in May.");
+    await page.keyboard.press("Control+s");
+    await page.locator(".rendered").getByText("Sown in May.").waitFor();
+    expect(readFileSync(path.join(ui.workspaceDir, "memory/garden/Beans.md"), "utf8")).toBe("# Beans\n\nSown in May.");
+
+    await page.goto(`${ui.origin}/notes/${pump}`);
+    await page.getByText("MEMORY.md:3").waitFor();
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByText("1 link leads to this note. It is not rewritten:").waitFor();
+    await page.getByLabel("Path, relative to the workspace").fill("memory/heating.md");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "memory/heating.md" }).waitFor();
+    expect(existsSync(path.join(ui.workspaceDir, pump))).toBe(false);
+
+    await page.getByRole("button", { name: "Move to trash" }).click();
+    await page.getByRole("button", { name: "Move to trash: memory/heating.md" }).click();
+    await page.waitForURL(`${ui.origin}/notes`);
+    expect(existsSync(path.join(ui.workspaceDir, "memory/heating.md"))).toBe(false);
+    await page.goto(`${ui.origin}/notes/memory/heating.md`);
+    await page.getByText("Note not found").waitFor();
+    expect(complaints.lines).toEqual([]);
   });
 
   test("cannot be changed where the page only looks", async () => {
     const ui = await startUi({ notes, readOnly: true });
     const { page } = await openAt(ui, `/notes/${pump}`);
     await page.getByRole("heading", { name: "Heat pump" }).waitFor();
-    expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    for (const name of ["Edit", "Rename", "Move to trash", "New note"])
+      expect(await page.getByRole("button", { name }).count(), name).toBe(0);
+    await page.getByRole("button", { name: "Source" }).click();
+    await page.getByText("| - | -: |").waitFor();
+    await page.getByLabel("Text of the note").press("x");
+    expect(await page.getByLabel("Text of the note").textContent()).not.toContain("x---");
   });
 
   test("run nothing and fetch nothing, whatever stands in them", async () => {
@@ -115,11 +181,11 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     const { page } = await openAt(await startUi({ notes: { ...notes, ...many } }), "/notes");
     await page.getByText("2,003 of 2,003 notes").waitFor();
     await page.getByLabel("Filter, or path#L12-L14").fill("n1999");
-    await page.getByRole("treeitem", { name: "n1999.md" }).click();
+    await page.getByRole("treeitem", { name: "n1999" }).click();
     await page.getByText("Note 1999.").waitFor();
     await page.getByLabel("Filter, or path#L12-L14").fill("");
     // Its neighbours are there again.
-    await page.getByRole("treeitem", { name: "n1979.md" }).waitFor();
+    await page.getByRole("treeitem", { name: "n1979" }).waitFor();
     expect(await page.getByRole("treeitem").count()).toBeLessThan(200);
   });
 });

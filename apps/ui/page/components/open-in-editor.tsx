@@ -9,7 +9,7 @@ export const editors = ["vscode", "cursor", "zed", "obsidian", "none"] as const;
 
 /** The program that opens notes; kept in this browser. */
 export const editor = signal(editors.find((name) => name === kept("editor")) ?? "vscode");
-effect(() => keep("editor", editor.value));
+effect(() => void keep("editor", editor.value));
 
 /** A link that opens a note of the workspace in the editor of the settings, at a line where the editor can. */
 export function OpenInEditor({ path, line }: { path: string; line?: number | undefined }): VNode | null {

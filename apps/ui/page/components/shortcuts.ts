@@ -44,7 +44,8 @@ export function followKeys(): void {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.altKey || event.isComposing) return;
     const isMod = event.metaKey || event.ctrlKey;
-    if (!isMod && isTyping(event.target)) return;
+    // The target itself is the host of an editor below a shadow root.
+    if (!isMod && isTyping(event.composedPath()[0])) return;
     const keys = isMod ? `mod+${event.key.toLowerCase()}` : event.key;
     const found = shortcuts.value.findLast((each) => each.keys === keys);
     if (found === undefined) return;
@@ -53,6 +54,6 @@ export function followKeys(): void {
   });
 }
 
-function isTyping(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | undefined): boolean {
   return target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable], dialog") !== null;
 }

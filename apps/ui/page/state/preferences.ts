@@ -32,10 +32,32 @@ export function kept(name: string): string | undefined {
   }
 }
 
-export function keep(name: string, value: string): void {
+/** False: the value is lost when the page is closed. */
+export function keep(name: string, value: string): boolean {
   try {
     localStorage.setItem(`memslot-${name}`, value);
+    return true;
   } catch {
     unstored.set(name, value);
+    return false;
+  }
+}
+
+export function unkeep(name: string): void {
+  unstored.delete(name);
+  try {
+    localStorage.removeItem(`memslot-${name}`);
+  } catch {
+    // There was none.
+  }
+}
+
+/** Names of stored values that begin with `start`. */
+export function keptNames(start: string): string[] {
+  try {
+    const names = Object.keys(localStorage).filter((name) => name.startsWith(`memslot-${start}`));
+    return names.map((name) => name.slice("memslot-".length));
+  } catch {
+    return [];
   }
 }

@@ -1,11 +1,13 @@
 import type { LoggedChange } from "@memslot/agent-kit";
 import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
+import { diffComm } from "node-diff3";
 import { languageOf } from "../../components/common-components.tsx";
 import { t } from "../../words/translate.ts";
-import { diffLines } from "../notes/diff-lines.ts";
 
 const few = 24;
+/** More pairs of lines are not compared. */
+const mostPairs = 4_000_000;
 
 interface Line {
   sign: "+" | "-" | " ";
@@ -41,9 +43,11 @@ export function ChangedLines({ change: { before, after } }: { change: Pick<Logge
 function linesOf(before: string, after: string): Line[] {
   if (before === "") return after.split("\n").map((text) => ({ sign: "+", text }));
   if (after === "") return before.split("\n").map((text) => ({ sign: "-", text }));
-  return diffLines(before, after).flatMap((part): Line[] => {
-    if (part.kind === "same") return part.lines.map((text) => ({ sign: " ", text }));
-    const { mine, theirs } = part;
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const parts = old.length * now.length > mostPairs ? [{ buffer1: old, buffer2: now }] : diffComm(old, now);
+  return parts.flatMap((part): Line[] => {
+    if ("common" in part && part.common) return part.common.map((text) => ({ sign: " ", text }));
+    const { buffer1: mine = [], buffer2: theirs = [] } = part;
     const pairs = mine.map((line, index) => changedWords(line, theirs[index] ?? ""));
     return [
       ...mine.map((line, index): Line => ({ sign: "-", text: index < theirs.length ? pairs[index]?.[0] : line })),

@@ -44,6 +44,12 @@ export function citationIn(text: string): Citation | undefined {
   return { path: path.replace(/^\.\//u, ""), line: to === undefined || to === from ? from : `${from}-${to}` };
 }
 
+/** The parent folders of a file, from the top, each with `/` at its end. */
+export function foldersOf(path: string): string[] {
+  const parts = path.split("/").slice(0, -1);
+  return parts.map((_, index) => `${parts.slice(0, index + 1).join("/")}/`);
+}
+
 /** First and last line in an address. */
 export function linesOf(text: string | null): readonly [from: number, to: number] | undefined {
   const [, from, to] = /^(\d{1,7})(?:-(\d{1,7}))?$/u.exec(text ?? "") ?? [];

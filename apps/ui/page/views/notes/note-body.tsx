@@ -7,83 +7,36 @@ import { noteHref } from "./note-addresses.ts";
 import { markdownWords, useMarkdown } from "./passage.tsx";
 import type { RenderedBlock } from "./render-markdown.ts";
 
-type Render = typeof import("./render-markdown.ts").renderMarkdown;
-
 interface NoteBodyProps {
   text: string;
   facts: MemoryFileFacts | undefined;
-  isRaw: boolean;
   /** First and last requested line. */
   asked: readonly [from: number, to: number] | undefined;
 }
 
-/** A note as preview or source, with lines and passages in the margin, scrolled to the requested line. */
-export function NoteBody({ text, facts, isRaw, asked }: NoteBodyProps): VNode {
-  const lines = useMemo(() => text.split("\n"), [text]);
+/** A note as a preview, with lines and passages in the margin, scrolled to the requested line. */
+export function NoteBody({ text, facts, asked }: NoteBodyProps): VNode {
   const body = useRef<HTMLDivElement>(null);
   const render = useMarkdown();
+  const blocks = useMemo(() => {
+    const lines = text.split("\n");
+    return render?.(lines, frontMatterOf(lines).lines, {
+      hrefOf: (kind, target) => hrefOf(facts, kind, target),
+      words: markdownWords(),
+    });
+  }, [text, facts, render]);
   useEffect(() => {
     const target = body.current?.querySelector(".asked");
     const pane = target?.closest(".detail");
     // In a pane beside a list, the list must not scroll.
-    if (target && pane)
+    if (target && pane && pane.scrollHeight > pane.clientHeight)
       pane.scrollTop += target.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
     else target?.scrollIntoView({ block: "center" });
-  }, [asked?.[0], render, isRaw, text]);
-  if (isRaw) return <RawLines lines={lines} facts={facts} asked={asked} body={body} />;
-  if (render === undefined) return <Loading />;
-  return <Rendered lines={lines} facts={facts} asked={asked} body={body} render={render} />;
-}
-
-interface BodyProps {
-  lines: readonly string[];
-  facts: MemoryFileFacts | undefined;
-  asked: readonly [from: number, to: number] | undefined;
-  body: { current: HTMLDivElement | null };
-}
-
-function RawLines({ lines, facts, asked, body }: BodyProps): VNode {
-  return (
-    <div ref={body} class="raw" tabIndex={0}>
-      {lines.map((line, index) => {
-        const number = index + 1;
-        return (
-          <div key={number} class={isWithin(asked, number, number) ? "asked raw-line" : "raw-line"}>
-            <Margin from={number} to={number} facts={facts} />
-            <code>{line}</code>
-          </div>
-        );
-      })}
-    </div>
-  );
-}
-
-function Rendered({ lines, facts, asked, body, render }: BodyProps & { render: Render }): VNode {
-  const head = useMemo(() => frontMatterOf(lines), [lines]);
-  const blocks = useMemo(
-    () =>
-      render(lines, head.lines, {
-        hrefOf: (kind, target) => hrefOf(facts, kind, target),
-        words: markdownWords(),
-      }),
-    [lines, facts, head, render],
-  );
+  }, [asked?.[0], render, text]);
+  if (blocks === undefined) return <Loading />;
   return (
     <div ref={body} class="rendered">
-      {head.rows.length > 0 && (
-        <div class="scroll">
-          <table class="front-matter">
-            <tbody>
-              {head.rows.map(([name, value]) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>{value}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <FrontMatter text={text} />
       {blocks.map((block, index) => (
         <div key={index} class={isWithin(asked, block.from, block.to) ? "asked block" : "block"}>
           <Margin from={block.from} to={block.to} facts={facts} />
@@ -91,6 +44,21 @@ function Rendered({ lines, facts, asked, body, render }: BodyProps & { render: R
         </div>
       ))}
     </div>
+  );
+}
+
+/** Names and values of the front matter. */
+export function FrontMatter({ text }: { text: string }): VNode | null {
+  const { rows } = frontMatterOf(text.split("\n", mostLines));
+  if (rows.length === 0) return null;
+  return (
+    <ul class="plain row front-matter" aria-label={t("notes.frontMatter")}>
+      {rows.map(([name, value]) => (
+        <li key={name} class="chip">
+          <span>{name}</span> <strong>{value}</strong>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -123,7 +91,7 @@ function Margin({ from, to, facts }: { from: number; to: number; facts: MemoryFi
   );
 }
 
-function isWithin(asked: BodyProps["asked"], from: number, to: number): boolean {
+function isWithin(asked: NoteBodyProps["asked"], from: number, to: number): boolean {
   return asked !== undefined && asked[0] <= to && asked[1] >= from;
 }
 

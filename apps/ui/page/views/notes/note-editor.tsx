@@ -1,38 +1,58 @@
-import type { VNode } from "preact";
-import { useState } from "preact/hooks";
-import { signal } from "@preact/signals";
 import type { NoteContent } from "@memslot/agent-kit";
-import type { NoteChange, NoteConflict, SavedNote } from "../../../src/api-types.ts";
+import type { VNode } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { NoteChange, SavedNote } from "../../../src/api-types.ts";
 import { AskError, ask, told } from "../../state/api-client.ts";
-import { failureText } from "../../components/common-components.tsx";
+import { failureText, Loading } from "../../components/common-components.tsx";
+import { useShortcuts } from "../../components/shortcuts.ts";
+import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
-import { type Choice, diffLines, joined, likelyChoices } from "./diff-lines.ts";
+import { type Draft, isChanged, keepDraft } from "./drafts.ts";
+import type { EditorOptions } from "./markdown-editor.ts";
+import { FrontMatter } from "./note-body.tsx";
+import { NoteDialog } from "./note-dialog.tsx";
 
-const choices: readonly Choice[] = ["mine", "theirs", "both"];
+interface NoteEditorProps {
+  path: string;
+  draft: Draft;
+  /** The note on disk; undefined: it no longer exists. */
+  disk: NoteContent | undefined;
+  /** The note was saved, or was found changed. */
+  onAnswer: () => void;
+}
 
 /** The editor of a note. It overwrites no change on disk. */
-export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draft; onSaved: () => void }): VNode {
-  const [conflict, setConflict] = useState<Conflict | undefined>(undefined);
+export function NoteEditor({ path, draft, disk, onAnswer }: NoteEditorProps): VNode {
   const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [isAsking, setAsking] = useState(false);
+  const latest = useRef(draft);
+  latest.current = draft;
+  const isGone = disk === undefined;
+  const isOld = !isGone && disk.sha256 !== draft.base.sha256;
   const save = async (): Promise<void> => {
+    const { text, base } = latest.current;
     try {
-      const body: NoteChange = { path, text: draft.text, sha256: draft.base.sha256 };
-      await ask<SavedNote>("/api/notes/file", { method: "PUT", body });
+      if (isGone) await ask("/api/notes/file", { body: { path, text } });
+      else
+        await ask<SavedNote>("/api/notes/file", {
+          method: "PUT",
+          body: { path, text, sha256: base.sha256 } satisfies NoteChange,
+        });
       keepDraft(path, undefined);
-      onSaved();
     } catch (error) {
       told(error);
-      if (!(error instanceof AskError)) throw error;
-      setProblem(failureText(error));
-      if (error.status !== 409) return;
-      const { note } = error.body as NoteConflict;
-      if (note === undefined) setConflict({ gone: true });
-      else {
-        setConflict({ gone: false, mine: draft.text, theirs: note.text, old: draft.base.text });
-        keepDraft(path, { text: draft.text, base: note, mine: draft.text });
-      }
+      const isConflict = error instanceof AskError && error.status === 409;
+      setProblem(isConflict ? undefined : failureText(error));
     }
+    onAnswer();
   };
+  const merge = async (): Promise<void> => {
+    if (isGone) return;
+    const { merged } = await import("./markdown-editor.ts");
+    const { text, base } = latest.current;
+    keepDraft(path, { text: merged(text, base.text, disk.text), base: disk, isMerged: true });
+  };
+  useShortcuts([{ keys: "mod+s", label: "notes.save", run: () => void save() }]);
   return (
     <section>
       {problem !== undefined && (
@@ -40,108 +60,65 @@ export function NoteEditor({ path, draft, onSaved }: { path: string; draft: Draf
           {problem}
         </p>
       )}
-      {conflict && (
-        <ConflictPanel
-          conflict={conflict}
-          onChosen={(text) => {
-            keepDraft(path, { ...draft, text });
-            setConflict(undefined);
-            setProblem(undefined);
-          }}
-        />
+      {(isGone || isOld) && (
+        <section class="notice" role="alert" aria-label={t("notes.conflict.title")}>
+          <p>{t(isGone ? "notes.conflict.gone" : "notes.conflict.text")}</p>
+          {isOld && (
+            <button type="button" class="main" onClick={() => void merge()}>
+              {t("notes.conflict.use")}
+            </button>
+          )}
+        </section>
       )}
-      <label class="editor">
-        {t("notes.text")}
-        <textarea
-          value={draft.text}
-          spellcheck={false}
-          onInput={(event) => keepDraft(path, { ...draft, text: event.currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
-            event.preventDefault();
-            void save();
-          }}
-        />
-      </label>
+      {draft.isMerged === true && <p class="faint">{t("notes.conflict.merged")}</p>}
+      <FrontMatter text={draft.text} />
+      <MarkdownEditor
+        key={draft.base.sha256}
+        text={draft.text}
+        against={draft.isMerged === true ? draft.base.text : undefined}
+        onChange={(text) => keepDraft(path, { ...latest.current, text })}
+      />
       <p class="row">
         <button type="button" class="main" onClick={() => void save()}>
           {t("notes.save")}
         </button>
-        <button type="button" onClick={() => keepDraft(path, undefined)}>
-          {t("notes.cancel")}
+        <button type="button" onClick={() => (isChanged(draft) ? setAsking(true) : keepDraft(path, undefined))}>
+          {t("notes.discard")}
         </button>
       </p>
+      {isAsking && <NoteDialog action="discard" path={path} onClose={() => setAsking(false)} />}
     </section>
   );
 }
 
-type Conflict = { gone: true } | { gone: false; mine: string; theirs: string; old: string };
-
-/** Both texts side by side where they differ, with a choice for each part. */
-function ConflictPanel({ conflict, onChosen }: { conflict: Conflict; onChosen: (text: string) => void }): VNode {
-  const parts = conflict.gone ? [] : diffLines(conflict.mine, conflict.theirs);
-  const [chosen, setChosen] = useState<Choice[]>(() => (conflict.gone ? [] : likelyChoices(parts, conflict.old)));
+/** CodeMirror, which is loaded on first use. Its text is its own after it is shown. */
+export function MarkdownEditor(options: Omit<EditorOptions, "notes">): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  const [state, setState] = useState<"loading" | "shown" | "failed">("loading");
+  const notes = useNotes().data?.notes;
+  const current = useRef({ ...options, notes });
+  Object.assign(current.current, options, { notes });
+  useEffect(() => {
+    let end: (() => void) | undefined = () => undefined;
+    import("./markdown-editor.ts").then(
+      ({ openEditor }) => {
+        if (end === undefined || place.current === null) return;
+        const view = openEditor(place.current, current.current);
+        end = () => view.destroy();
+        setState("shown");
+      },
+      () => setState("failed"),
+    );
+    return () => {
+      end?.();
+      end = undefined;
+    };
+  }, []);
   return (
-    <section class="notice" aria-label={t("notes.conflict.title")}>
-      <h2>{t("notes.conflict.title")}</h2>
-      <p>{t(conflict.gone ? "notes.conflict.gone" : "notes.conflict.text")}</p>
-      {parts.map((part, index) =>
-        part.kind === "same" ? (
-          <p key={index} class="faint">
-            … {part.lines.length}
-          </p>
-        ) : (
-          <fieldset key={index} class="difference">
-            <legend class="row">
-              {choices.map((choice) => (
-                <label key={choice}>
-                  <input
-                    type="radio"
-                    name={`part-${index}`}
-                    checked={chosen[index] === choice}
-                    onChange={() => setChosen(chosen.with(index, choice))}
-                  />{" "}
-                  {t(`notes.conflict.${choice}`)}
-                </label>
-              ))}
-            </legend>
-            <pre class="mine">{part.mine.map((line) => `− ${line}`).join("\n")}</pre>
-            <pre class="theirs">{part.theirs.map((line) => `+ ${line}`).join("\n")}</pre>
-          </fieldset>
-        ),
-      )}
-      {parts.length > 0 && (
-        <button type="button" class="main" onClick={() => onChosen(joined(parts, chosen))}>
-          {t("notes.conflict.use")}
-        </button>
-      )}
-    </section>
+    <>
+      {state === "loading" && <Loading lines={9} />}
+      {state === "failed" && <p class="bad">{t("failure.OFFLINE")}</p>}
+      <div ref={place} class="editor" />
+    </>
   );
 }
-
-export interface Draft {
-  text: string;
-  /** The state that it was made from and may replace. */
-  base: NoteContent;
-  /** The text before the merge. */
-  mine?: string | undefined;
-}
-
-/** By note path. Changing the note or view loses none. */
-export const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
-
-export function keepDraft(path: string, draft: Draft | undefined): void {
-  const next = new Map(drafts.value);
-  if (draft === undefined) next.delete(path);
-  else next.set(path, draft);
-  drafts.value = next;
-}
-
-function isChanged({ text, base }: Draft): boolean {
-  return text !== base.text;
-}
-
-// Leaving the page loses them: the browser asks first.
-addEventListener("beforeunload", (event) => {
-  if ([...drafts.value.values()].some((draft) => isChanged(draft))) event.preventDefault();
-});

@@ -1,82 +1,127 @@
+import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
 import type { NoteAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { Empty, Failed, Icon, Loading } from "../../components/common-components.tsx";
+import { OpenInEditor } from "../../components/open-in-editor.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
-import { drafts, keepDraft, NoteEditor } from "./note-editor.tsx";
-import { NoteBody } from "./note-body.tsx";
+import { drafts, keepDraft } from "./drafts.ts";
 import { linesOf, noteHref } from "./note-addresses.ts";
+import { NoteBody } from "./note-body.tsx";
+import { NoteDialog } from "./note-dialog.tsx";
+import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 
+/** A note with its buttons, links and backlinks, or its editor. */
 export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
   const { data, error } = useQuery<NoteAnswer>(asked);
+  const [action, setAction] = useState<"create" | "rename" | "trash" | undefined>(undefined);
   const draft = drafts.value.get(path);
   const isFixed = facts.value?.readOnly === true || data?.note.fixed !== undefined;
   const edit = (): void => {
     if (data && !isFixed && draft === undefined) keepDraft(path, { text: data.note.text, base: data.note });
   };
   useShortcuts([{ keys: "e", label: "keys.edit", run: edit }]);
-  if (error?.status === 404) return <Empty title={t("notes.missing.title")}>{path}</Empty>;
-  if (error) return <Failed error={error} />;
-  if (data === undefined || (data.path !== path && data.facts?.path !== data.path)) return <Loading />;
-  const { note, facts: known } = data;
+  const isGone = error?.status === 404;
+  if (error && !isGone) return <Failed error={error} />;
+  if (!isGone && (data === undefined || (data.path !== path && data.facts?.path !== data.path))) return <Loading />;
+  const note = data?.note;
+  const dialog = action && (
+    <NoteDialog action={action} path={path} answer={data} onClose={() => setAction(undefined)} />
+  );
+  if (draft === undefined && note === undefined)
+    return (
+      <Empty title={t("notes.missing.title")} icon="file-plus">
+        <p>{path}</p>
+        <button type="button" disabled={isFixed} onClick={() => setAction("create")}>
+          {t("notes.create")}
+        </button>
+        {dialog}
+      </Empty>
+    );
   const isRaw = query.value.get("as") === "text";
+  const lines = linesOf(query.value.get("line"));
   return (
     <article class="note">
       <header>
         <h1>{path}</h1>
-        <p class="faint row">
-          {bytes(note.bytes)} · {when(note.modified)} ·{" "}
-          {known === undefined ? t("notes.notIndexed") : t("notes.passages", { count: known.passageCount })}
-          <button type="button" onClick={() => goWith({ as: isRaw ? undefined : "text" })}>
-            {t(isRaw ? "notes.rendered" : "notes.raw")}
-          </button>
-          <a href={pathWith("/changes", { path })}>{t("nav.changes")}</a>
-          {!isFixed && draft === undefined && (
-            <button type="button" onClick={edit}>
-              {t("notes.edit")}
+        {note && (
+          <p class="faint small">
+            {bytes(note.bytes)} · {when(note.modified)} ·{" "}
+            {data?.facts ? t("notes.passages", { count: data.facts.passageCount }) : t("notes.notIndexed")}
+          </p>
+        )}
+        {draft === undefined && (
+          <p class="row">
+            {!isFixed && (
+              <>
+                <button type="button" onClick={edit}>
+                  <Icon name="square-pen" /> {t("notes.edit")}
+                </button>
+                <button type="button" class="quiet" onClick={() => setAction("rename")}>
+                  {t("notes.rename")}
+                </button>
+                <button type="button" class="quiet" onClick={() => setAction("trash")}>
+                  <Icon name="trash-2" /> {t("notes.trash")}
+                </button>
+              </>
+            )}
+            <button type="button" class="quiet" onClick={() => goWith({ as: isRaw ? undefined : "text" })}>
+              {t(isRaw ? "notes.rendered" : "notes.raw")}
             </button>
-          )}
-        </p>
-        {note.fixed !== undefined && <p class="faint">{note.fixed}</p>}
+            <a class="button quiet" href={pathWith("/changes", { path })}>
+              <Icon name="history" /> {t("nav.changes")}
+            </a>
+            <OpenInEditor path={path} line={lines?.[0]} />
+          </p>
+        )}
+        {note?.fixed !== undefined && <p class="faint">{note.fixed}</p>}
       </header>
-      {draft === undefined ? (
-        <NoteBody text={note.text} facts={known} isRaw={isRaw} asked={linesOf(query.value.get("line"))} />
+      {draft !== undefined ? (
+        <NoteEditor path={path} draft={draft} disk={note} onAnswer={() => refetch(asked)} />
+      ) : isRaw ? (
+        <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (
-        <NoteEditor path={path} draft={draft} onSaved={() => refetch(asked)} />
+        <NoteBody text={note?.text ?? ""} facts={data?.facts} asked={lines} />
       )}
-      {known && (
-        <footer class="note-links">
-          <LinkList title={t("notes.links")} count={known.linkCount}>
-            {known.links.map(({ path: to, target, line }, index) => (
-              <li key={index}>
-                {to === undefined ? (
-                  <span class="faint">
-                    {target}: {t("notes.link.missing")}
-                  </span>
-                ) : (
-                  <a href={noteHref(to)}>{to}</a>
-                )}{" "}
-                <span class="faint">:{line}</span>
-              </li>
-            ))}
-          </LinkList>
-          <LinkList title={t("notes.backlinks")} count={known.backlinkCount}>
-            {known.backlinks.map(({ path: from, line, text }, index) => (
-              <li key={index}>
-                <a href={noteHref(from, { line: String(line) })}>
-                  {from}:{line}
-                </a>{" "}
-                <span class="faint">{text}</span>
-              </li>
-            ))}
-          </LinkList>
-        </footer>
-      )}
+      {data?.facts && <NoteLinks facts={data.facts} />}
+      {dialog}
     </article>
+  );
+}
+
+function NoteLinks({ facts: { links, linkCount, backlinks, backlinkCount } }: { facts: MemoryFileFacts }): VNode {
+  return (
+    <footer class="note-links">
+      <LinkList title={t("notes.links")} count={linkCount}>
+        {links.map(({ path: to, target, line }, index) => (
+          <li key={index}>
+            {to === undefined ? (
+              <span class="faint">
+                {target}: {t("notes.link.missing")}
+              </span>
+            ) : (
+              <a href={noteHref(to)}>{to}</a>
+            )}{" "}
+            <span class="faint">:{line}</span>
+          </li>
+        ))}
+      </LinkList>
+      <LinkList title={t("notes.backlinks")} count={backlinkCount}>
+        {backlinks.map(({ path: from, line, text }, index) => (
+          <li key={index}>
+            <a href={noteHref(from, { line: String(line) })}>
+              {from}:{line}
+            </a>{" "}
+            <span class="faint">{text}</span>
+          </li>
+        ))}
+      </LinkList>
+    </footer>
   );
 }
 

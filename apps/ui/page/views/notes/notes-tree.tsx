@@ -1,16 +1,40 @@
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Icon, languageOf } from "../../components/common-components.tsx";
 import type { NoteName } from "../../state/notes-list.ts";
 import { go } from "../../state/page-address.ts";
-import { t } from "../../words/translate.ts";
-import { drafts } from "./note-editor.tsx";
-import { noteHref } from "./note-addresses.ts";
-import { foldersOf, type TreeRow, treeRows } from "./tree-rows.ts";
+import { localeName, t } from "../../words/translate.ts";
+import { drafts } from "./drafts.ts";
+import { foldersOf, noteHref } from "./note-addresses.ts";
 
-/** The height of a row in the styles. */
-const rowPixels = 30;
-const spare = 12;
+/** One row of the tree. */
+interface TreeRow {
+  /** The path; that of a folder ends with `/`. */
+  id: string;
+  /** Title of a note, or name. */
+  name: string;
+  level: number;
+  /** Among its siblings, from 1. */
+  position: number;
+  siblings: number;
+  /** Of a folder: files in it and below. */
+  count?: number | undefined;
+  /** Of a folder. */
+  expanded?: boolean | undefined;
+}
+
+interface TreeProps {
+  files: readonly NoteName[];
+  filter: string;
+  open: string | undefined;
+}
+
+/** The height of a row, as `--row` in the styles. */
+const rowPixels = matchMedia("(pointer: coarse)").matches ? 44 : 32;
+const pageRows = 15;
+/** Rows above and below the visible ones. */
+const margin = 12;
 /** Up to this number of notes all folders are open. */
 const fewFiles = 60;
 
@@ -18,70 +42,62 @@ const fewFiles = 60;
 const expanded = signal<ReadonlySet<string>>(new Set());
 let isBegun = false;
 
-/** The notes as a tree. Only visible rows are rendered. */
-export function NotesTree({
-  files,
-  filter,
-  open,
-}: {
-  files: readonly NoteName[];
-  filter: string;
-  open: string | undefined;
-}): VNode {
+/** The notes as a tree, by title. Only visible rows are rendered. */
+export function NotesTree({ files, filter, open }: TreeProps): VNode {
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600 });
   const [active, setActive] = useState<string | undefined>(open);
   const rows = useMemo(() => treeRows(files, expanded.value, filter), [files, expanded.value, filter]);
-  const current = Math.max(
-    0,
-    rows.findIndex(({ id }) => id === active),
-  );
+  const found = rows.findIndex(({ id }) => id === active);
+  const current = Math.max(0, found);
 
   useEffect(() => {
     if (!isBegun && files.length > 0) {
       isBegun = true;
-      if (files.length <= fewFiles) expand(...files.flatMap(({ path }) => foldersOf(path)));
+      if (files.length <= fewFiles) expand(files.flatMap(({ path }) => foldersOf(path)));
     }
     if (open === undefined) return;
-    expand(...foldersOf(open));
+    expand(foldersOf(open));
     setActive(open);
   }, [open, files.length > 0]);
   useEffect(() => {
     const element = box.current;
     if (element === null) return undefined;
-    const look = (): void => setView({ top: element.scrollTop, height: element.clientHeight });
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(() => setView({ top: element.scrollTop, height: element.clientHeight }));
     observer.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener("scroll", look);
-    };
+    return () => observer.disconnect();
   }, []);
   useEffect(() => {
     const element = box.current;
-    if (element === null || active === undefined) return;
-    const top = current * rowPixels;
+    if (element === null || found < 0) return;
+    const top = found * rowPixels;
     if (top < element.scrollTop) element.scrollTop = top;
     else if (top + rowPixels > element.scrollTop + element.clientHeight)
       element.scrollTop = top + rowPixels - element.clientHeight;
-  }, [active, current]);
+  }, [active, found]);
 
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const to = keyed(event.key, rows, current);
-    if (to === undefined) return;
-    event.preventDefault();
-    if (to.row !== undefined) setActive(to.row.id);
-    if (to.toggle !== undefined) toggle(to.toggle);
-    if (to.open !== undefined) go(noteHref(to.open));
+  const choose = (row: TreeRow): void => {
+    setActive(row.id);
+    if (row.expanded === undefined) go(noteHref(row.id));
+    else toggle(row);
   };
-  const first = Math.max(0, Math.floor(view.top / rowPixels) - spare);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / rowPixels) + spare);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const row = rows[current];
+    if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    const to = rowAfter(key, rows, current);
+    if (key === "Enter" || key === " ") choose(row);
+    else if (row.expanded !== undefined && key === (row.expanded ? "ArrowLeft" : "ArrowRight")) toggle(row);
+    else if (to !== undefined) setActive(to.id);
+    else return;
+    event.preventDefault();
+  };
+  const first = Math.max(0, Math.floor(view.top / rowPixels) - margin);
+  const last = Math.ceil((view.top + view.height) / rowPixels) + margin;
   // The focused row is always rendered.
-  const shown = rows.slice(first, last).map((row, index) => ({ row, index: first + index }));
-  const focused = rows[current];
-  if (focused !== undefined && (current < first || current >= last)) shown.push({ row: focused, index: current });
+  const shown = rows
+    .map((row, index) => ({ row, index }))
+    .filter(({ index }) => index === current || (index >= first && index < last));
   return (
     <div
       ref={box}
@@ -89,117 +105,111 @@ export function NotesTree({
       role="tree"
       tabIndex={0}
       aria-label={t("notes.tree")}
-      aria-activedescendant={focused && `tree-${current}`}
+      aria-activedescendant={rows.length > 0 ? `tree-${current}` : undefined}
       onKeyDown={onKeyDown}
+      onScroll={({ currentTarget: { scrollTop: top, clientHeight: height } }) => setView({ top, height })}
     >
       <div class="tree-rows" role="presentation" style={{ height: `${rows.length * rowPixels}px` }}>
         {shown.map(({ row, index }) => (
-          <Row
+          <div
             key={row.id}
-            row={row}
-            index={index}
-            isOpen={row.id === open}
-            isActive={index === current}
-            onClick={() => {
-              setActive(row.id);
-              if (row.file === undefined) toggle(row);
-              else go(noteHref(row.id));
-            }}
-          />
+            id={`tree-${index}`}
+            class={`item tree-row${index === current ? " active" : ""}`}
+            role="treeitem"
+            aria-level={row.level}
+            aria-posinset={row.position}
+            aria-setsize={row.siblings}
+            aria-expanded={row.expanded}
+            aria-selected={row.id === open}
+            title={row.id}
+            lang={languageOf(row.name)}
+            style={{ top: `${index * rowPixels}px`, paddingInlineStart: `${row.level * 14 - 8}px` }}
+            onClick={() => choose(row)}
+          >
+            <Icon name={row.expanded === undefined ? "file-text" : row.expanded ? "chevron-down" : "chevron-right"} />
+            <span class="line grow">{row.name}</span>
+            {drafts.value.has(row.id) && <span class="warn small">● {t("notes.tree.draft")}</span>}
+            {row.count !== undefined && <span class="faint small">{row.count}</span>}
+          </div>
         ))}
       </div>
     </div>
   );
 }
 
-function Row({
-  row,
-  index,
-  isOpen,
-  isActive,
-  onClick,
-}: {
-  row: TreeRow;
-  index: number;
-  isOpen: boolean;
-  isActive: boolean;
-  onClick: () => void;
-}): VNode {
-  const { name, level, file, count } = row;
-  const isDraft = file !== undefined && drafts.value.has(row.id);
-  return (
-    <div
-      id={`tree-${index}`}
-      class={`tree-row${isActive ? " active" : ""}`}
-      role="treeitem"
-      aria-level={level}
-      aria-posinset={row.position}
-      aria-setsize={row.siblings}
-      aria-expanded={row.expanded}
-      aria-selected={isOpen}
-      title={file?.title === undefined ? row.id : `${file.title}\n${row.id}`}
-      style={{ top: `${index * rowPixels}px`, paddingInlineStart: `${level * 14 - 8}px` }}
-      onClick={onClick}
-    >
-      <span class="tree-mark" aria-hidden="true">
-        {file !== undefined ? "" : row.expanded ? "▾" : "▸"}
-      </span>
-      <span class="tree-name">{name}</span>
-      {isDraft && <span class="warn">● {t("notes.tree.draft")}</span>}
-      {count !== undefined && <span class="faint">{count}</span>}
-    </div>
-  );
+/** Where a key leads in a tree; letters as in other lists of the page. */
+function rowAfter(key: string, rows: readonly TreeRow[], current: number): TreeRow | undefined {
+  const level = rows[current]?.level ?? 0;
+  const places: Record<string, number> = {
+    ArrowDown: current + 1,
+    j: current + 1,
+    ArrowUp: current - 1,
+    k: current - 1,
+    Home: 0,
+    End: rows.length - 1,
+    PageDown: Math.min(rows.length - 1, current + pageRows),
+    PageUp: Math.max(0, current - pageRows),
+    ArrowRight: rows[current]?.expanded === true ? current + 1 : -1,
+    ArrowLeft: rows.findLastIndex((row, index) => index < current && row.level < level),
+  };
+  return rows[places[key] ?? -1];
 }
 
-/** Key handling of the ARIA tree role. */
-function keyed(
-  key: string,
-  rows: readonly TreeRow[],
-  current: number,
-): { row?: TreeRow | undefined; toggle?: TreeRow; open?: string } | undefined {
-  const row = rows[current];
-  if (row === undefined) return undefined;
-  const parent = rows.findLastIndex((each, index) => index < current && each.level < row.level);
-  switch (key) {
-    case "ArrowDown":
-      return { row: rows[current + 1] };
-    case "ArrowUp":
-      return { row: rows[current - 1] };
-    case "Home":
-      return { row: rows[0] };
-    case "End":
-      return { row: rows.at(-1) };
-    case "PageDown":
-      return { row: rows[Math.min(rows.length - 1, current + 15)] };
-    case "PageUp":
-      return { row: rows[Math.max(0, current - 15)] };
-    case "ArrowRight":
-      if (row.expanded === false) return { toggle: row };
-      return row.expanded === true ? { row: rows[current + 1] } : {};
-    case "ArrowLeft":
-      return row.expanded === true ? { toggle: row } : { row: rows[parent] };
-    case "Enter":
-    case " ":
-      return row.file === undefined ? { toggle: row } : { open: row.id };
-    default:
-      return key.length === 1 ? { row: typed(key, rows, current) } : undefined;
+interface Folder {
+  id: string;
+  name: string;
+  folders: Map<string, Folder>;
+  files: NoteName[];
+  count: number;
+}
+
+/** The rows from top to bottom. With a filter all matches are shown, with open folders. */
+function treeRows(files: readonly NoteName[], open: ReadonlySet<string>, filter: string): TreeRow[] {
+  const { compare } = new Intl.Collator(localeName(), { numeric: true, sensitivity: "base" });
+  const wanted = filter.trim().toLocaleLowerCase();
+  const fits = ({ path, title = "" }: NoteName): boolean => `${path}\n${title}`.toLocaleLowerCase().includes(wanted);
+  const root: Folder = { id: "", name: "", folders: new Map(), files: [], count: 0 };
+  for (const file of files.filter(fits)) {
+    let folder = root;
+    for (const id of foldersOf(file.path)) {
+      const name = id.slice(folder.id.length, -1);
+      const next = folder.folders.get(id) ?? { id, name, folders: new Map(), files: [], count: 0 };
+      folder.folders.set(id, next);
+      folder = next;
+      folder.count++;
+    }
+    folder.files.push(file);
+  }
+  return rowsIn(root, 1);
+
+  function rowsIn(folder: Folder, level: number): TreeRow[] {
+    const byName = (a: { name: string }, b: { name: string }): number => compare(a.name, b.name);
+    const folders = [...folder.folders.values()].toSorted(byName);
+    const own = folder.files.map((file) => ({ id: file.path, name: nameOf(file) })).toSorted(byName);
+    const siblings = folders.length + own.length;
+    return [
+      ...folders.flatMap((each, index) => {
+        const isOpen = wanted !== "" || open.has(each.id);
+        const { id, name, count } = each;
+        const row = { id, name, level, position: index + 1, siblings, count, expanded: isOpen };
+        return isOpen ? [row, ...rowsIn(each, level + 1)] : [row];
+      }),
+      ...own.map((each, index) => ({ ...each, level, position: folders.length + index + 1, siblings })),
+    ];
   }
 }
 
-/** The next row whose name starts with a letter. */
-function typed(key: string, rows: readonly TreeRow[], current: number): TreeRow | undefined {
-  const order = [...rows.slice(current + 1), ...rows.slice(0, current)];
-  return order.find(({ name }) => name.toLocaleLowerCase().startsWith(key.toLocaleLowerCase()));
+/** Notes of a day keep their date, by which they are sorted. */
+function nameOf({ path, title }: NoteName): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return title === undefined || /^\d{4}-/u.test(name) ? name.replace(/\.md$/iu, "") : title;
 }
 
-function expand(...folders: readonly string[]): void {
+function expand(folders: readonly string[]): void {
   if (folders.every((folder) => expanded.value.has(folder))) return;
   expanded.value = new Set([...expanded.value, ...folders]);
 }
 
-function toggle({ id, expanded: isOpen }: TreeRow): void {
-  const next = new Set(expanded.value);
-  if (isOpen === true) next.delete(id);
-  else next.add(id);
-  expanded.value = next;
+function toggle({ id }: TreeRow): void {
+  expanded.value = expanded.value.symmetricDifference(new Set([id]));
 }

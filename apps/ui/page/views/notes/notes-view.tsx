@@ -1,12 +1,15 @@
 import type { VNode } from "preact";
-import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { useState } from "preact/hooks";
+import { Empty, Failed, Icon, IconButton, Loading } from "../../components/common-components.tsx";
+import { useShortcuts } from "../../components/shortcuts.ts";
 import { go, goWith, pathname, query } from "../../state/page-address.ts";
 import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
 import { LeftOut } from "./excluded-files.tsx";
-import { NotePane } from "./note-pane.tsx";
 import { citationIn, noteAt, noteHref } from "./note-addresses.ts";
+import { NoteDialog } from "./note-dialog.tsx";
+import { NotePane } from "./note-pane.tsx";
 import { NotesTree } from "./notes-tree.tsx";
 
 import "./notes.css";
@@ -14,36 +17,59 @@ import "./notes.css";
 /** The notes in their folders, and the open one. */
 export default function NotesView(): VNode {
   const { data, error } = useNotes();
+  const [isNew, setNew] = useState(false);
   const open = noteAt(pathname.value, query.value);
   const filter = query.value.get("filter") ?? "";
+  const isFixed = facts.value?.readOnly === true;
+  useShortcuts([
+    { keys: "n", label: "notes.create", run: () => setNew(!isFixed) },
+    { keys: "Escape", label: "keys.back", run: () => document.querySelector<HTMLElement>(".tree")?.focus() },
+  ]);
   if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
+  if (data === undefined) return <Loading lines={9} />;
   const files = data.notes ?? [];
   const setFilter = (text: string): void => {
     const citation = citationIn(text);
-    const isNote = citation !== undefined && files.some(({ path }) => path === citation.path);
-    if (isNote) go(noteHref(citation.path, { line: citation.line }));
+    if (citation !== undefined && data.byPath.has(citation.path)) go(noteHref(citation.path, { line: citation.line }));
     else goWith({ filter: text }, { replace: true });
   };
+  const pinned = ["MEMORY.md", "USER.md", `memory/${facts.value?.today}.md`].filter((path) => data.byPath.has(path));
   return (
-    <div class={open === undefined ? "notes" : "notes has-note"}>
-      <aside>
-        <input
-          type="search"
-          aria-label={t("notes.filter")}
-          placeholder={t("notes.filter")}
-          value={filter}
-          onInput={(event) => setFilter(event.currentTarget.value)}
-        />
-        {data.notes && <p class="faint">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
+    <div class={open === undefined ? "split notes" : "split notes has-detail"}>
+      <aside class="list">
+        <p class="row">
+          <input
+            class="grow"
+            type="search"
+            aria-label={t("notes.filter")}
+            placeholder={t("notes.filter")}
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+          />
+          {!isFixed && <IconButton icon="file-plus" label={t("notes.create")} onClick={() => setNew(true)} />}
+        </p>
+        <ul class="rows" aria-label={t("home.pinned")}>
+          {pinned.map((path) => (
+            <li key={path}>
+              <a href={noteHref(path)} aria-current={path === open ? "page" : undefined}>
+                <Icon name={path.includes("/") ? "file-clock" : "pin"} />
+                <span class="line">{path.includes("/") ? t("notes.today") : path}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+        {data.notes && <p class="faint small">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
         {data.notes && <LeftOut />}
       </aside>
-      <div class="note-place">
+      <div class="detail">
+        <a class="back button quiet" href="/notes">
+          <Icon name="arrow-left" /> {t("keys.back")}
+        </a>
         {open !== undefined ? (
           <NotePane path={open} key={open} />
         ) : files.length === 0 ? (
-          <Empty title={t("notes.empty.title")}>
+          <Empty title={t("notes.empty.title")} icon="notebook-text">
             <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
           </Empty>
         ) : (
@@ -53,6 +79,7 @@ export default function NotesView(): VNode {
           </>
         )}
       </div>
+      {isNew && <NoteDialog action="create" path="memory/" onClose={() => setNew(false)} />}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { NoteName } from "../../state/notes-list.ts";
 import { matching } from "../../components/option-list.tsx";
-import { foldersOf } from "../notes/tree-rows.ts";
+import { foldersOf } from "../notes/note-addresses.ts";
 
 const operators = ["path:", "tag:", "source:", "after:", "before:"];
 const most = 8;

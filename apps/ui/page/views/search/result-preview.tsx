@@ -30,7 +30,7 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
       {error && <Failed error={error} />}
       {asked !== undefined && data === undefined && error === undefined && <Loading lines={6} />}
       {asked !== undefined && data?.path === path && (
-        <NoteBody text={data.note.text} facts={data.facts} isRaw={false} asked={[startLine, endLine]} />
+        <NoteBody text={data.note.text} facts={data.facts} asked={[startLine, endLine]} />
       )}
     </aside>
   );

@@ -1,0 +1,53 @@
+import type { NoteContent } from "@memslot/agent-kit";
+import { effect, signal } from "@preact/signals";
+import { facts } from "../../state/api-client.ts";
+import { keep, kept, keptNames, unkeep } from "../../state/preferences.ts";
+
+/** An unsaved text of a note. */
+export interface Draft {
+  text: string;
+  /** The state on disk that it was made from and may replace. */
+  base: NoteContent;
+  /** The changes on disk were merged into it: the editor marks where it differs from `base`. */
+  isMerged?: boolean | undefined;
+}
+
+/** By note path. Kept in this browser until they are saved or discarded. */
+export const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
+
+const unkept = new Set<string>();
+
+export function keepDraft(path: string, draft: Draft | undefined): void {
+  const next = new Map(drafts.value);
+  const name = prefix() + path;
+  unkept.delete(path);
+  if (draft === undefined) {
+    next.delete(path);
+    unkeep(name);
+  } else {
+    next.set(path, draft);
+    if (!keep(name, JSON.stringify(draft))) unkept.add(path);
+  }
+  drafts.value = next;
+}
+
+export function isChanged({ text, base }: Draft): boolean {
+  return text !== base.text;
+}
+
+/** One origin can serve several workspaces, one after the other. */
+function prefix(): string {
+  return `draft ${facts.value?.workspaceDir ?? ""} `;
+}
+
+effect(() => {
+  if (facts.value === undefined) return;
+  const own = prefix();
+  const found = keptNames(own).map((name) => [name.slice(own.length), JSON.parse(kept(name) ?? "")] as const);
+  drafts.value = new Map([...(found as (readonly [string, Draft])[]), ...drafts.peek()]);
+});
+
+// The browser asks before it leaves a page whose drafts it did not keep.
+addEventListener("beforeunload", (event) => {
+  if (unkept.size > 0) event.preventDefault();
+});

@@ -1,0 +1,121 @@
+import { autocompletion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { markdownKeymap, markdownLanguage } from "@codemirror/lang-markdown";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { unifiedMergeView } from "@codemirror/merge";
+import { search, searchKeymap } from "@codemirror/search";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { diff3Merge } from "node-diff3";
+import type { NoteName } from "../../state/notes-list.ts";
+import { t } from "../../words/translate.ts";
+
+export interface EditorOptions {
+  text: string;
+  /** First and last line to scroll to. */
+  asked?: readonly [from: number, to: number] | undefined;
+  /** The text on disk: marks what differs from it, with buttons that take it. */
+  against?: string | undefined;
+  /** The notes that `[[` completes. */
+  notes?: readonly NoteName[] | undefined;
+  /** Absent: the text cannot be changed. */
+  onChange?: ((text: string) => void) | undefined;
+}
+
+const colours = HighlightStyle.define([
+  { tag: tags.heading, fontWeight: "650" },
+  { tag: tags.strong, fontWeight: "650" },
+  { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: tags.strikethrough, textDecoration: "line-through" },
+  { tag: [tags.link, tags.url], color: "var(--accent)" },
+  { tag: [tags.processingInstruction, tags.meta, tags.quote], color: "var(--faint)" },
+]);
+
+const look = EditorView.theme({
+  "&": { border: "1px solid var(--edge)", borderRadius: "var(--round)", maxHeight: "75vh" },
+  "&.cm-focused": { outline: "2px solid var(--accent)" },
+  ".cm-scroller": { fontFamily: "var(--mono)", fontSize: "0.92em", lineHeight: "1.6" },
+  ".cm-content": { caretColor: "var(--text)", minHeight: "12rem" },
+  ".cm-gutters, .cm-panels": { background: "var(--raised)", color: "var(--faint)", borderColor: "var(--line)" },
+  ".cm-tooltip": { background: "var(--ground)", border: "1px solid var(--edge)" },
+  ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--chosen)", color: "var(--text)" },
+  ".cm-textfield, .cm-button": { background: "var(--ground)", border: "1px solid var(--edge)", fontSize: "inherit" },
+  ".cm-searchMatch, .cm-asked": { background: "var(--mark)" },
+  ".cm-changedLine, .cm-insertedLine": { background: "var(--added)" },
+  ".cm-deletedChunk": { background: "var(--removed)" },
+  "& .cm-deletedChunk .cm-chunkButtons button[name]": {
+    background: "var(--raised)",
+    color: "var(--text)",
+    border: "1px solid var(--edge)",
+  },
+});
+
+const phrases = "Find/Replace/next/previous/all/match case/regexp/by word/replace/replace all/close";
+
+/** An editor of Markdown. Below a shadow root, its styles need no `<style>` element, which the page's policy refuses. */
+export function openEditor(place: HTMLElement, options: EditorOptions): EditorView {
+  const { text, asked, against, onChange } = options;
+  const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
+  const words = phrases.split("/").map((each) => [each, t(`editor.${each}` as "editor.Find")]);
+  const isFixed = onChange === undefined;
+  const state = EditorState.create({
+    doc: text,
+    extensions: [
+      lineNumbers(),
+      history(),
+      markdownLanguage,
+      search({ top: true }),
+      syntaxHighlighting(colours),
+      look,
+      EditorView.lineWrapping,
+      EditorState.readOnly.of(isFixed),
+      EditorState.phrases.of({
+        ...Object.fromEntries(words),
+        Accept: t("notes.conflict.mine"),
+        Reject: t("notes.conflict.theirs"),
+      }),
+      EditorView.contentAttributes.of({ "aria-label": t("notes.text"), spellcheck: "false" }),
+      autocompletion({ override: [(context) => noteLinks(context, options.notes ?? [])], icons: false }),
+      keymap.of([...markdownKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
+      EditorView.updateListener.of(({ docChanged, state: now }) => {
+        if (docChanged) onChange?.(now.doc.toString());
+      }),
+      ...(against === undefined ? [] : [unifiedMergeView({ original: against, syntaxHighlightDeletions: false })]),
+    ],
+  });
+  const view = new EditorView({ state, root, parent: root });
+  const from = state.doc.line(Math.min(asked?.[0] ?? 1, state.doc.lines)).from;
+  const to = asked === undefined ? from : state.doc.line(Math.min(asked[1], state.doc.lines)).to;
+  view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  if (!isFixed) view.focus();
+  return view;
+}
+
+/** Completes `[[` with the name of a note, or with its path where the name is not unique. */
+function noteLinks(context: CompletionContext, notes: readonly NoteName[]): CompletionResult | null {
+  const typed = context.matchBefore(/\[\[[^\]\n]*/u);
+  if (typed === null) return null;
+  const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.md$/iu, "");
+  const counts = Map.groupBy(notes, ({ path }) => nameOf(path).toLowerCase());
+  const options = notes.map(({ path, title }) => {
+    const isUnique = counts.get(nameOf(path).toLowerCase())?.length === 1;
+    const target = isUnique ? nameOf(path) : path.replace(/\.md$/iu, "");
+    const isClosed = context.state.sliceDoc(context.pos, context.pos + 2) === "]]";
+    // The label is what is compared with the typed text.
+    const label = `${target} ${title ?? ""} ${path}`;
+    return { label, displayLabel: title ?? target, detail: path, apply: isClosed ? target : `${target}]]` };
+  });
+  return { from: typed.from + 2, options, validFor: /^[^\]\n]*$/u };
+}
+
+/** More pairs of lines are not compared. */
+const mostPairs = 400_000_000;
+
+/** A text with the changes that another one made to the same base. Lines that both changed are kept from both. */
+export function merged(mine: string, base: string, theirs: string): string {
+  const [own, old, other] = [mine, base, theirs].map((text) => text.split("\n")) as [string[], string[], string[]];
+  if (old.length * Math.max(own.length, other.length) > mostPairs) return `${mine}\n${theirs}`;
+  const parts = diff3Merge(own, old, other);
+  return parts.flatMap(({ ok, conflict }) => ok ?? [...(conflict?.a ?? []), ...(conflict?.b ?? [])]).join("\n");
+}

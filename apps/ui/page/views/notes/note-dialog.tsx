@@ -1,0 +1,89 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { NoteAnswer } from "../../../src/api-types.ts";
+import { Dialog, failureText } from "../../components/common-components.tsx";
+import { ask, pathWith, told } from "../../state/api-client.ts";
+import { go } from "../../state/page-address.ts";
+import { refetch } from "../../state/queries.ts";
+import { t } from "../../words/translate.ts";
+import { keepDraft } from "./drafts.ts";
+import { noteHref } from "./note-addresses.ts";
+
+interface NoteDialogProps {
+  action: "create" | "rename" | "trash" | "discard";
+  path: string;
+  /** The note that is renamed or moved to the trash. */
+  answer?: NoteAnswer | undefined;
+  onClose: () => void;
+}
+
+/** Asks for the name of a new note, for another name, or before a note is moved to the trash or a draft is discarded. */
+export function NoteDialog({ action, path, answer, onClose }: NoteDialogProps): VNode {
+  const [to, setTo] = useState(path);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const { backlinks = [], backlinkCount = 0 } = answer?.facts ?? {};
+  const name = /\.md$/iu.test(to) ? to.trim() : `${to.trim()}.md`;
+  const endOfName = to.replace(/\.md$/iu, "").length;
+  const isNamed = action === "create" || action === "rename";
+  const run = async (): Promise<void> => {
+    if (action === "discard") return keepDraft(path, undefined);
+    try {
+      if (action === "create") {
+        const text = `# ${name.slice(name.lastIndexOf("/") + 1, -".md".length)}\n\n`;
+        await ask("/api/notes/file", { body: { path: name, text } });
+        const { note } = await ask<NoteAnswer>(pathWith("/api/notes/file", { path: name }));
+        keepDraft(name, { text: note.text, base: note });
+      } else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256: answer?.note.sha256 } });
+      onClose();
+      refetch();
+      go(action === "trash" ? "/notes" : noteHref(name));
+    } catch (error) {
+      told(error);
+      setProblem(failureText(error));
+    }
+  };
+  return (
+    <Dialog title={t(`notes.${action}`)} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run();
+        }}
+      >
+        {!isNamed && <p>{t(`notes.${action}.text`, { path })}</p>}
+        {isNamed && (
+          <label>
+            {t("notes.path")}
+            <input
+              autoFocus
+              type="text"
+              value={to}
+              onFocus={({ currentTarget }) => currentTarget.setSelectionRange(to.lastIndexOf("/") + 1, endOfName)}
+              onInput={(event) => setTo(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        {backlinkCount > 0 && (
+          <>
+            <p class="warn">{t("notes.backlinks.stay", { count: backlinkCount })}</p>
+            <ul>
+              {backlinks.map(({ path: from, line }) => (
+                <li key={`${from} ${line}`}>
+                  {from}:{line}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        {problem !== undefined && (
+          <p class="bad" role="alert">
+            {problem}
+          </p>
+        )}
+        <button type="submit" class={isNamed ? "main" : "danger"}>
+          {t(`notes.${action}`)}: {isNamed ? name : path}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
