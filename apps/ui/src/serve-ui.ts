@@ -25,6 +25,8 @@ export interface ServeUiOptions extends LoginOptions {
 }
 
 const address = "127.0.0.1";
+/** The first page is answered before all files are checked, which keeps the process busy. */
+const checkAfterMs = 1000;
 
 export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
   const built = readPage(options.page ?? pageFolder);
@@ -56,7 +58,7 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   });
   // Pages are answered from the index meanwhile. A failure is in the status.
   if (host.agent.memorySearch.sync.onSearch !== false || (host.memory.status().files ?? 0) === 0)
-    syncInView(hub, host.memory, { reason: "search", wait: false, signal }).catch(() => undefined);
+    syncInView(hub, host.memory, { reason: "search", wait: false, signal }, checkAfterMs).catch(() => undefined);
   onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
   try {
     if (!signal.aborted) await once(signal, "abort");

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Memory, MemorySyncParams, SyncReport } from "@memslot/core";
 import type { UiEvent } from "../api-types.ts";
 
@@ -79,15 +80,17 @@ function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameter
 
 const progressEveryMs = 200;
 
-/** Syncs. Pages see that it has begun, its progress a few times a second, and its end. */
+/** Syncs after a while. Pages see that it has begun, its progress a few times a second, and its end. */
 export async function syncInView(
   hub: EventHub,
   memory: Memory,
   params: MemorySyncParams,
+  afterMs = 0,
 ): Promise<SyncReport | undefined> {
   let last = 0;
   hub.tell({ type: "sync", progress: undefined, done: false });
   try {
+    await sleep(afterMs, undefined, { ref: false, signal: params.signal });
     return await memory.sync({
       ...params,
       progress(update) {
