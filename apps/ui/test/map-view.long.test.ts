@@ -143,7 +143,8 @@ describe.skipIf(!hasBrowser)("the map", () => {
     await page.evaluate(
       `document.querySelector(".map-picture canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()`,
     );
-    await settled(page, { wanted: whole });
+    const { text } = await settled(page, { wanted: whole });
+    expect(text).toBe(whole);
   });
 
   test("draws 15,000 points, and a drag moves them", async () => {

@@ -36,8 +36,8 @@ test("a layout is turned and mirrored so that points stay near the first one", (
 test("points are split into their heaps, the largest first, and equal points into one", () => {
   const at = (index: number): number => (index < 60 ? 0 : index < 90 ? 1 : 2);
   const noise = (index: number): number => ((index * 37) % 11) / 50;
-  const x = Array.from({ length: 100 }, (_, index) => [-0.8, 0.7, 0.7][at(index)]! + noise(index));
-  const y = Array.from({ length: 100 }, (_, index) => [0, -0.8, 0.6][at(index)]! + noise(index + 5));
+  const x = Array.from({ length: 100 }, (_, index) => ([-0.8, 0.7, 0.7][at(index)] ?? 0) + noise(index));
+  const y = Array.from({ length: 100 }, (_, index) => ([0, -0.8, 0.6][at(index)] ?? 0) + noise(index + 5));
   const groups = groupsOf({ x, y });
   expect(groups.map(({ members }) => members.length)).toEqual([60, 30, 10]);
   expect(groups[2]?.members.every((index) => index >= 90)).toBe(true);
