@@ -24,13 +24,13 @@ async function start() {
   vi.useFakeTimers();
   vi.resetModules();
   const client = await import("./api-client.ts");
-  const queries = await import("./queries.ts");
+  const { answerTo, refetch, show } = await import("./queries.ts");
   onTestFinished(() => {
     vi.useRealTimers();
     vi.unstubAllGlobals();
   });
   const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
-  return { asked, ...client, ...queries, settle };
+  return { asked, ...client, answerTo, refetch, show, settle };
 }
 
 test("equal requests are one, and an answer stays in view while a newer one is requested", async () => {

@@ -40,7 +40,7 @@ interface ActionProps {
   kind?: "main" | "danger";
 }
 
-export function ActionButton({ action, actions: { running, run }, kind }: ActionProps): VNode {
+function ActionButton({ action, actions: { running, run }, kind }: ActionProps): VNode {
   const isRefused = facts.value?.readOnly === true && !harmless.has(action);
   return (
     <button type="button" class={kind} disabled={running !== undefined || isRefused} onClick={() => void run(action)}>
