@@ -63,9 +63,11 @@ export default function NotesView(): VNode {
         {data.notes && <LeftOut />}
       </aside>
       <div class="detail">
-        <a class="back button quiet" href="/notes">
-          <Icon name="arrow-left" /> {t("keys.back")}
-        </a>
+        {open !== undefined && (
+          <a class="back button quiet" href="/notes">
+            <Icon name="arrow-left" /> {t("keys.back")}
+          </a>
+        )}
         {open !== undefined ? (
           <NotePane path={open} key={open} />
         ) : files.length === 0 ? (
