@@ -165,9 +165,16 @@ export function clientsPage(): string {
   const reasons = programs.flatMap(({ name, not }) =>
     Object.entries(not as Record<string, string>).map(([step, reason]) => `- ${name}, ${step}: ${reason}.`),
   );
-  const others = elsewhere.map(
-    ({ name, versions, test, proves }) => `- ${name} ${versions.join(" and ")} (\`${test}\`): ${proves}.`,
-  );
+  const others = elsewhere.flatMap(({ name, versions, test, steps: own }) => {
+    const rowsOf = own.map(({ says, not = {} }) => [says, ...versions.map((each) => (each in not ? "no" : "yes"))]);
+    const left = own.flatMap(({ says, not = {} }) =>
+      Object.entries(not).map(([version, reason]) => `- ${says}: not in ${version}, as ${reason}.`),
+    );
+    return [`${name}, which memslot joins as a plugin, has its own tests (\`${test}\`):`].concat(
+      table(["", ...versions.map((version) => `${name} ${version}`)], rowsOf),
+      left.join("\n"),
+    );
+  });
   const untried = agents.flatMap(({ id, name }) => (programs.some((row) => row.id === id) ? [] : name));
   return `# Programs that the tests drive
 
@@ -176,9 +183,7 @@ this machine answers them. The tests read what that model was sent, the journal,
 
 ${table(["", ...names], rows)}
 
-${reasons.length > 0 ? `Not proved:\n\n${reasons.join("\n")}\n\n` : ""}In their own tests:
-
-${others.join("\n")}
+${reasons.length > 0 ? `Not proved:\n\n${reasons.join("\n")}\n\n` : ""}${others.join("\n\n")}
 
 These tests do not run ${untried.join(", ")}: for them memslot follows their documentation.
 

@@ -3,10 +3,29 @@ import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
-import { type ChatReply, type FakeChatServer, calls, says, startFakeChatServer } from "@memslot/fakes/chat";
+import {
+  type ChatBody,
+  type ChatReply,
+  type ChatRequest,
+  type FakeChatServer,
+  calls,
+  says,
+  startFakeChatServer,
+} from "@memslot/fakes/chat";
+import { insertedNote, insertedTexts } from "@memslot/fakes/inserted";
+import { type FakeTelegram, startFakeTelegram } from "@memslot/fakes/telegram";
+import { ownTexts } from "@memslot/indexing/host";
 import { withBuild } from "@memslot/test-tools/build";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { type OpenClawHost, type Ran, createHost, installedOpenClaw, ran } from "./support/openclaw-host.ts";
+import {
+  type OpenClawGateway,
+  type OpenClawHost,
+  type Ran,
+  createHost,
+  installedOpenClaw,
+  loadedBy,
+  ran,
+} from "./support/openclaw-host.ts";
 
 // The real host, from npm, with the package as it is published. A start of it takes some seconds.
 vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
@@ -35,19 +54,15 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
   describe.skipIf(program === undefined)("with memslot in its memory slot", () => {
     let host: OpenClawHost;
     let model: FakeChatServer;
-    /** What the model says, where the host is to compact: it is told of each request what it holds. */
-    let flush: ((messages: string, tools: readonly string[]) => ChatReply) | undefined;
-    /** The tool that the model calls, where it is not the usual search. */
-    let next: { name: string; arguments: string } | undefined;
+    /** What the model does in a Gateway: replies in turn, and the fact that it writes down before a compaction. */
+    let script: { replies: ChatReply[]; usage: { prompt_tokens: number }; flush?: string } | undefined;
 
     beforeAll(async () => {
-      model = await startFakeChatServer(({ body }) =>
-        flush !== undefined
-          ? flush(JSON.stringify(body.messages), body.tools?.map((tool) => tool.function.name) ?? [])
-          : body.messages.some(({ role }) => role === "tool")
-            ? says("It listens on port 5544.")
-            : calls(next ?? { name: "memory_search", arguments: '{"query":"staging database port"}' }),
-      );
+      model = await startFakeChatServer(({ body }) => {
+        if (script !== undefined) return scripted(body, script);
+        if (body.messages.some(({ role }) => role === "tool")) return says("It listens on port 5544.");
+        return found("staging database port");
+      });
       host = createHost(program ?? "", folder, model.baseUrl);
       worked(await host.run("plugins", "install", tarball, ...installFlags));
     });
@@ -68,6 +83,19 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       expect(stdout).toContain("plugins.entries.memslot.config.dreaming.enabled false");
       worked(await host.run("config", "set", "plugins.entries.memslot.config.dreaming.enabled", "false"));
       expect(worked(await host.run("memslot", "status")).stdout).not.toContain("Dreaming");
+    });
+
+    test("help names the commands without the index, and in 2026.9.6 without loading the package", async () => {
+      const help = await loadedBy(host, folder, "--help");
+      expect(help.stdout).toMatch(/^ *memory \* +Search, inspect and index/mu);
+      expect(help.stdout).toMatch(/^ *memslot \* +Search, inspect and index/mu);
+      if (dreams) expect(help.loaded).toEqual([]);
+      for (const name of ["memory", "memslot"]) {
+        const { stdout, loaded } = await loadedBy(host, folder, name, "--help");
+        expect(stdout).toMatch(/^ *index .*\n *search .*\n *status /mu);
+        expect(loaded.join("\n")).toContain("memslot/dist/index.js");
+        for (const url of [...help.loaded, ...loaded]) expect(url).not.toMatch(/sqlite|engine|command-actions/u);
+      }
     });
 
     test("openclaw memory search finds the right note", async () => {
@@ -107,7 +135,9 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
     test("a turn of the agent searches the notes by its tool, and has them in its context", async () => {
       const asked = model.requests.length;
       const turn = ["agent", "--local", "--session-id", "one", "--message", "Which port does staging use?"];
-      expect(worked(await host.run(...turn)).stdout).toContain("It listens on port 5544.");
+      const { stdout, stderr } = worked(await host.run(...turn));
+      expect(stdout).toContain("It listens on port 5544.");
+      expect(stdout + stderr).not.toContain("memory-core is loaded beside memslot");
       const [first, ...later] = model.requests.slice(asked);
       const system = JSON.stringify(first?.body.messages[0]);
       expect(system).toContain("## Memory Recall");
@@ -120,28 +150,118 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       expect(JSON.parse(answer?.content ?? "")).toMatchObject({ state: "ok", results: [{ path: "MEMORY.md" }] });
     });
 
-    test("a group finds nothing of the owner's notes by its tools, and can read none", async () => {
-      for (const tool of [
-        { name: "memory_search", arguments: '{"query":"staging database port"}' },
-        { name: "memory_get", arguments: '{"path":"MEMORY.md"}' },
-      ]) {
-        next = tool;
-        const asked = model.requests.length;
-        const key = `agent:main:telegram:group:${tool.name}`;
-        const { stdout, stderr } = worked(
-          await host.run("agent", "--local", "--session-key", key, "--message", "Which port does staging use?"),
-        );
-        expect(stdout + stderr).not.toContain("memory-core is loaded beside memslot");
-        const requests = model.requests.slice(asked);
-        const messages = requests.flatMap(({ body }) => body.messages);
-        expect(messages.some(({ role }) => role === "tool")).toBe(true);
-        const told = messages.filter(({ role }) => role === "tool");
-        expect(JSON.stringify(told)).not.toContain("5544");
-        // What the host itself puts before a conversation: 2026.7.35 puts MEMORY.md before that of a group too.
-        const system = messages.filter(({ role }) => role === "system" || role === "developer");
-        if (dreams) expect(JSON.stringify(system)).not.toContain("5544");
+    describe("a Gateway with a bot in Telegram", () => {
+      const [owner, group] = [
+        { chatId: 1001, userId: 1001 },
+        { chatId: -1005, userId: 2002 },
+      ];
+      const day = new Intl.DateTimeFormat("sv-SE").format(new Date());
+      let telegram: FakeTelegram;
+      let gateway: OpenClawGateway;
+      const note = (name: string): string => {
+        const file = path.join(host.workspace, "memory", name);
+        return existsSync(file) ? readFileSync(file, "utf8") : "";
+      };
+
+      beforeAll(async () => {
+        telegram = await startFakeTelegram();
+        gateway = await host.gateway(telegram.url);
+      });
+
+      afterAll(async () => {
+        script = undefined;
+        await gateway.stop();
+        await telegram.close();
+      });
+
+      /** One message and its answer; the model follows the replies, and then says nothing of importance. */
+      async function turn(from: typeof owner, text: string, ...replies: ChatReply[]): Promise<ChatRequest[]> {
+        const [asked, sent] = [model.requests.length, telegram.sent.length];
+        script = { replies, usage: { prompt_tokens: 900 } };
+        await answered(from, text, sent);
+        return model.requests.slice(asked);
       }
-      next = undefined;
+
+      async function answered(from: typeof owner, text: string, sent = telegram.sent.length): Promise<void> {
+        telegram.write({ ...from, text });
+        const isAnswered = (): boolean => telegram.sent.slice(sent).some(({ chatId }) => chatId === from.chatId);
+        await until(isAnswered, 180_000);
+        expect(isAnswered(), gateway.output().slice(-2000)).toBe(true);
+      }
+
+      test("a chat with the owner has the notes, and finds them", async () => {
+        const requests = await turn(
+          owner,
+          "Which port does staging use?",
+          found("staging database port"),
+          says("5544."),
+        );
+        expect(JSON.stringify(requests[0]?.body.messages[0])).toContain("listens on port 5544");
+        expect(toolAnswers(requests)).toContain("listens on port 5544");
+      });
+
+      test("a group gets nothing of them", async () => {
+        const reads = calls({ name: "memory_get", arguments: '{"path":"MEMORY.md"}' });
+        const requests = await turn(
+          group,
+          "Which port is it?",
+          found("staging database port"),
+          reads,
+          says("No idea."),
+        );
+        expect(requests).toHaveLength(3);
+        expect(toolAnswers(requests)).toContain("PATH_NOT_ALLOWED");
+        expect(toolAnswers(requests)).not.toContain("5544");
+        if (dreams) expect(JSON.stringify(requests.map(({ body }) => body))).not.toContain("5544");
+      });
+
+      test("what memslot inserted into messages is in no note that is kept of the conversation", async () => {
+        const inserted = insertedTexts(ownTexts);
+        // All ten wrappers, each around one of the two texts.
+        for (const text of inserted.filter((_, index) => index % 2 === (index < inserted.length / 2 ? 0 : 1)))
+          await turn(owner, text);
+        await turn(owner, "The walrus is called Waldemar.");
+        const before = readdirSync(path.join(host.workspace, "memory"));
+        await turn(owner, "/new");
+        const kept = (): string[] =>
+          readdirSync(path.join(host.workspace, "memory")).filter((name) => !before.includes(name));
+        await until(() => kept().some((name) => note(name).includes("Waldemar")), 60_000);
+        const excerpt = kept().find((name) => note(name).includes("Waldemar")) ?? "";
+        expect(note(excerpt)).toContain(insertedNote);
+        const requests = await turn(owner, "Look.", found("noise zebra"), found("walrus Waldemar"), says("Done."));
+        const answers = requests.at(-1)?.body.messages.filter(({ role }) => role === "tool") ?? [];
+        const [noise = "", walrus = ""] = answers.slice(-2).map(({ content }) => content ?? "");
+        expect(JSON.parse(noise)).toMatchObject({ results: [] });
+        expect(walrus).toContain(`memory/${excerpt}`);
+        for (const text of [insertedNote, ...Object.values(ownTexts)]) expect(walrus).not.toContain(text.slice(0, 30));
+      });
+
+      test.each([
+        { who: "the owner", from: owner, bird: "heron" },
+        { who: "a group", from: group, bird: "osprey" },
+      ])(
+        "before the conversation of $who is compacted, its facts are in the log of the day",
+        async ({ from, bird }) => {
+          const fact = `The mast of the ${bird} is of ash.`;
+          const asked = model.requests.length;
+          script = { replies: [], usage: { prompt_tokens: 105_000 }, flush: fact };
+          await answered(from, `${fact} ${"It is a long story. ".repeat(80)}`);
+          // 2026.7.35 writes the log with the next message, which in 2026.9.6 would end the turn that writes it.
+          if (!dreams) await answered(from, "And its sail?");
+          await until(() => note(`${day}.md`).includes(fact), 120_000);
+          expect(note(`${day}.md`)).toContain(fact);
+          await turn({ ...from, userId: owner.userId }, "/compact");
+          const requests = model.requests.slice(asked);
+          const flush = requests.findIndex(({ body }) => isFlush(body));
+          expect(toolsOf(requests[flush]?.body).toSorted()).toEqual(["read", "write"]);
+          expect(requests.findIndex(({ body }) => toolsOf(body).length === 0)).toBeGreaterThan(flush);
+          const after = await turn(from, "And the mast?", found(`mast ${bird}`), says("Done."));
+          expect(JSON.stringify(after[0]?.body.messages)).toContain("A summary");
+          expect(JSON.stringify(after[0]?.body.messages)).not.toContain("It is a long story.");
+          const isOwner = from === owner;
+          expect(toolAnswers(after).includes(fact)).toBe(isOwner);
+        },
+      );
     });
 
     test("the settings of memory are understood where this version writes them, and bring vectors", async () => {
@@ -157,40 +277,6 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
       expect(api.stats().texts).toBeGreaterThan(1);
       await api.close();
     });
-
-    test.runIf(dreams)(
-      "before a conversation is compacted, what the model notes is in the log of the day, and is found",
-      async () => {
-        const offered: string[][] = [];
-        const day = new Intl.DateTimeFormat("sv-SE").format(new Date());
-        const log = path.join(host.workspace, "memory", `${day}.md`);
-        const isNoted = (): boolean => existsSync(log) && readFileSync(log, "utf8").includes("of ash.");
-        const fullOf = { prompt_tokens: 127_000, completion_tokens: 5, total_tokens: 127_005 };
-        flush = (messages, tools) => {
-          if (!messages.includes("Pre-compaction memory flush")) return says("Noted.", fullOf);
-          offered.push([...tools]);
-          if (isNoted()) return says("NO_REPLY");
-          const note = { path: `memory/${day}.md`, content: "- The mast of the heron is of ash.\n" };
-          return calls({ name: "write", arguments: JSON.stringify(note) });
-        };
-        const gateway = await host.gateway();
-        try {
-          for (let turn = 0; turn < 6 && !isNoted(); turn++) {
-            await gateway.send("agent:main:main", `The mast is of ash, part ${turn}.`);
-            await until(isNoted, 15_000);
-          }
-          await until(isNoted, 120_000);
-          expect(isNoted()).toBe(true);
-          // The turn is the host's; what it is told, and where it may write, is memslot's plan.
-          expect(offered[0]?.toSorted()).toEqual(["read", "write"]);
-        } finally {
-          await gateway.stop();
-          flush = undefined;
-        }
-        const { stdout } = worked(await host.run("memory", "search", "mast of the heron", "--json"));
-        expect(stdout).toContain(`memory/${day}.md`);
-      },
-    );
 
     test("uninstalled, it leaves the notes as they were and an index that can be deleted", async () => {
       const notes = read(host.workspace);
@@ -209,6 +295,28 @@ describe.each(versions)("openclaw@$version", async ({ version, installFlags, dre
     });
   });
 });
+
+const found = (query: string): ChatReply => calls({ name: "memory_search", arguments: JSON.stringify({ query }) });
+const toolsOf = (body?: ChatBody): string[] => body?.tools?.map((tool) => tool.function.name) ?? [];
+const isFlush = (body: ChatBody): boolean =>
+  toolsOf(body).length === 2 && JSON.stringify(body.messages).includes("Pre-compaction memory flush");
+const toolAnswers = (requests: readonly ChatRequest[]): string =>
+  requests
+    .flatMap(({ body }) => body.messages.flatMap(({ role, content }) => (role === "tool" ? content : [])))
+    .join("\n");
+
+function scripted(
+  body: ChatBody,
+  script: { replies: ChatReply[]; usage: { prompt_tokens: number }; flush?: string },
+): ChatReply {
+  if (toolsOf(body).length === 0) return says("## Goal\n\nA summary of the conversation.\n");
+  if (!isFlush(body)) return script.replies.shift() ?? says("Noted.", script.usage);
+  const { flush } = script;
+  delete script.flush;
+  const [, file] = /Add to (memory\/[\d-]+\.md)/u.exec(JSON.stringify(body.messages)) ?? [];
+  if (flush === undefined) return says("NO_REPLY");
+  return calls({ name: "write", arguments: JSON.stringify({ path: file, content: `- ${flush}\n` }) });
+}
 
 /** What a command printed, which has to have ended well. */
 function worked(result: Ran): Ran {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import tables from "../data/openclaw-host.json" with { type: "json" };
 
 /** A run of a command to its end. */
@@ -21,13 +22,15 @@ export interface OpenClawHost {
   workspace: string;
   config(): Record<string, unknown>;
   run(...words: string[]): Promise<Ran>;
-  /** Starts its Gateway on this machine alone. */
-  gateway(): Promise<OpenClawGateway>;
+  /** With more variables in the environment. */
+  runWith(env: NodeJS.ProcessEnv, ...words: string[]): Promise<Ran>;
+  /** Starts its Gateway on this machine alone, with a bot of the Telegram at the given address. */
+  gateway(telegramUrl: string): Promise<OpenClawGateway>;
 }
 
-interface OpenClawGateway {
-  /** Says something in a session, as a chat does. */
-  send(sessionKey: string, message: string): Promise<void>;
+export interface OpenClawGateway {
+  /** What it printed. */
+  output(): string;
   stop(): Promise<void>;
 }
 
@@ -35,12 +38,12 @@ const installMs = 240_000;
 const commandMs = 150_000;
 
 /**
- * The folder of OpenClaw in this version: below `MEMSLOT_TEST_OPENCLAW/VERSION` where that is set, else installed from npm
+ * The folder of OpenClaw in this version: below `MEMSLOT_PROGRAMS/openclaw-VERSION` where that is set, else installed from npm
  * into a folder of its own. Undefined, with one line that says how to get it, where npm does not bring it in time.
  */
 export async function installedOpenClaw(version: string, folder: string): Promise<string | undefined> {
-  const kept = process.env["MEMSLOT_TEST_OPENCLAW"];
-  const place = path.join(kept ?? folder, version);
+  const kept = process.env["MEMSLOT_PROGRAMS"];
+  const place = path.join(kept ?? folder, `openclaw-${version}`);
   const program = path.join(place, "node_modules/openclaw/openclaw.mjs");
   if (existsSync(program)) return program;
   mkdirSync(place, { recursive: true });
@@ -49,7 +52,7 @@ export async function installedOpenClaw(version: string, folder: string): Promis
   const { exitCode } = await ran("npm", [...words, `openclaw@${version}`], { cwd: place, timeoutMs: installMs });
   if (exitCode === 0) return program;
   process.stderr.write(
-    `skipped: openclaw@${version} could not be installed from npm; install it into DIR/${version} where there is a network, and set MEMSLOT_TEST_OPENCLAW=DIR\n`,
+    `skipped: openclaw@${version} could not be installed from npm; install it into DIR/openclaw-${version} where there is a network, and set MEMSLOT_PROGRAMS=DIR\n`,
   );
   return undefined;
 }
@@ -65,7 +68,14 @@ export function createHost(program: string, folder: string, modelUrl: string): O
   const model = tables.model;
   const file = path.join(stateDir, "openclaw.json");
   const config = {
-    agents: { defaults: { workspace, model: { primary: "scripted/scripted" } } },
+    agents: {
+      // A short conversation is compacted whole.
+      defaults: {
+        workspace,
+        model: { primary: "scripted/scripted" },
+        compaction: { mode: "default", keepRecentTokens: 200 },
+      },
+    },
     models: {
       providers: { scripted: { baseUrl: modelUrl, apiKey: "none", api: "openai-completions", models: [model] } },
     },
@@ -83,15 +93,30 @@ export function createHost(program: string, folder: string, modelUrl: string): O
     npm_config_userconfig: path.join(os.homedir(), ".npmrc"),
     npm_config_cache: path.join(folder, "npm-cache"),
   };
-  const run: OpenClawHost["run"] = (...words) =>
-    ran(process.execPath, [program, ...words], { cwd: home, env, timeoutMs: commandMs });
+  const runWith: OpenClawHost["runWith"] = (more, ...words) =>
+    ran(process.execPath, [program, ...words], { cwd: home, env: { ...env, ...more }, timeoutMs: commandMs });
+  const run: OpenClawHost["run"] = (...words) => runWith({}, ...words);
   return {
     stateDir,
     workspace,
-    gateway: () => startGateway({ program, home, env, file, run }),
+    gateway: (telegramUrl) => startGateway({ program, home, env, file, telegramUrl }),
     config: () => JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>,
     run,
+    runWith,
   };
+}
+
+/** A run of a command, and the files of memslot that it loaded. */
+export async function loadedBy(
+  host: OpenClawHost,
+  folder: string,
+  ...words: string[]
+): Promise<Ran & { loaded: string[] }> {
+  const [hook, list] = [path.join(folder, "list-loads.mjs"), path.join(folder, "loads.txt")];
+  writeFileSync(hook, tables.listLoads.join("\n"));
+  writeFileSync(list, "");
+  const result = await host.runWith({ NODE_OPTIONS: `--import=${pathToFileURL(hook).href}`, LOADS: list }, ...words);
+  return { ...result, loaded: readFileSync(list, "utf8").split("\n").filter(Boolean) };
 }
 
 async function startGateway(given: {
@@ -99,13 +124,15 @@ async function startGateway(given: {
   home: string;
   env: NodeJS.ProcessEnv;
   file: string;
-  run: OpenClawHost["run"];
+  telegramUrl: string;
 }): Promise<OpenClawGateway> {
-  const { program, home, env, file, run } = given;
-  const token = "a-token-of-the-test";
+  const { program, home, env, file, telegramUrl } = given;
+  const auth = { mode: "token", token: "a-token-of-the-test" };
   const config = JSON.parse(readFileSync(file, "utf8")) as object;
-  const gateway = { mode: "local", bind: "loopback", port: await freePort(), auth: { mode: "token", token } };
-  writeFileSync(file, JSON.stringify({ ...config, gateway }));
+  const gateway = { mode: "local", bind: "loopback", port: await freePort(), auth };
+  const { channels, ...others } = tables.gateway;
+  const telegram = { ...channels.telegram, apiRoot: telegramUrl };
+  writeFileSync(file, JSON.stringify({ ...config, ...others, channels: { telegram }, gateway }));
   const child = spawn(process.execPath, [program, "gateway", "run"], {
     cwd: home,
     env: { PATH: process.env["PATH"], ...env },
@@ -117,13 +144,8 @@ async function startGateway(given: {
     stream.setEncoding("utf8").on("data", (data: string) => (said += data));
   const untilMs = performance.now() + commandMs;
   while (!said.includes("[gateway] ready") && child.exitCode === null && performance.now() < untilMs) await sleep(200);
-  let sent = 0;
   return {
-    async send(sessionKey, message) {
-      const params = JSON.stringify({ sessionKey, message, idempotencyKey: `key-${++sent}` });
-      const { exitCode, stderr } = await run("gateway", "call", "chat.send", "--token", token, "--params", params);
-      if (exitCode !== 0) throw new Error(`${stderr}\n${said.slice(-2000)}`);
-    },
+    output: () => said,
     async stop() {
       child.kill();
       const late = setTimeout(() => child.kill("SIGKILL"), 20_000);
