@@ -35,7 +35,9 @@ export interface OpenClawGateway {
 }
 
 const installMs = 240_000;
-const commandMs = 150_000;
+const commandMs = 600_000;
+/** Remarks of the host about the pace of the machine. */
+const paceRemarks = /^\[[^\]\n]+\] (?:slow |\[trace:).*\n?/gmu;
 
 /**
  * The folder of OpenClaw in this version: below `MEMSLOT_PROGRAMS/openclaw-VERSION` where that is set, else installed from npm
@@ -93,8 +95,11 @@ export function createHost(program: string, folder: string, modelUrl: string): O
     npm_config_userconfig: path.join(os.homedir(), ".npmrc"),
     npm_config_cache: path.join(folder, "npm-cache"),
   };
-  const runWith: OpenClawHost["runWith"] = (more, ...words) =>
-    ran(process.execPath, [program, ...words], { cwd: home, env: { ...env, ...more }, timeoutMs: commandMs });
+  const runWith: OpenClawHost["runWith"] = async (more, ...words) => {
+    const given = { cwd: home, env: { ...env, ...more }, timeoutMs: commandMs };
+    const result = await ran(process.execPath, [program, ...words], given);
+    return { ...result, stderr: result.stderr.replaceAll(paceRemarks, "") };
+  };
   const run: OpenClawHost["run"] = (...words) => runWith({}, ...words);
   return {
     stateDir,
