@@ -32,7 +32,6 @@ const words = {
     instructions: (file: string) => `instructions in ${file}`,
     colon: ": ",
     comma: ", ",
-    end: ". ",
   },
   zh: {
     server: "MCP 服务器",
@@ -41,7 +40,6 @@ const words = {
     instructions: (file: string) => `${file} 里的说明`,
     colon: "：",
     comma: "、",
-    end: "。",
   },
 };
 
@@ -52,7 +50,7 @@ const userPath = ({ files }: Agent, what: string): string | undefined =>
 
 /** README: one line for each agent. */
 function agentList(language: "en" | "zh"): string {
-  const { server, hooks, startHooks, instructions, colon, comma, end } = words[language];
+  const { server, hooks, startHooks, instructions, colon, comma } = words[language];
   const lines = agents.map((agent) => {
     const file = userPath(agent, "instructions")?.split("/").at(-1);
     const parts = [
@@ -60,7 +58,7 @@ function agentList(language: "en" | "zh"): string {
       ...(agent.hooks === undefined ? [] : [agent.hooks.answers.prompt === undefined ? startHooks : hooks]),
       ...(file === undefined ? [] : [instructions(`\`${file}\``)]),
     ];
-    return `- **${agent.name}**${colon}${parts.join(comma)}${end}\`${command(agent)}\``;
+    return `- **${agent.name}** (\`${agent.id}\`)${colon}${parts.join(comma)}`;
   });
   return lines.join("\n");
 }
