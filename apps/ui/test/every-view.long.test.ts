@@ -20,7 +20,7 @@ describe.skipIf(!hasBrowser)("every view", () => {
       for (const place of places) {
         await page.goto(ui.origin + place);
         await page.locator("main h1, main h2, main pre").first().waitFor({ state: "attached" });
-        await page.locator(".loading").waitFor({ state: "detached" });
+        await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
         const { violations } = await new AxeBuilder({ page }).analyze();
         const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
         expect(serious.map(({ id, nodes }) => [place, id, nodes.map(({ html }) => html)])).toEqual([]);
@@ -64,11 +64,11 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
     });
     const places = ["/search?q=port", "/search?q=port&tab=why&target=MEMORY.md", "/search?q=port&tab=compare"];
     places.push("/search?q=port&tab=agent", "/notes", "/notes/MEMORY.md", "/time?day=2026-03-05", "/sessions");
-    places.push("/map?q=port", "/health");
+    places.push("/map", "/changes", "/", "/health");
     for (const place of places) {
       await page.goto(ui.origin + place);
       await page.locator("main h1, main h2, main pre").first().waitFor({ state: "attached" });
-      await page.locator(".loading").waitFor({ state: "detached" });
+      await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
       expect([place, (await page.content()).includes(key)]).toEqual([place, false]);
     }
     await page.getByRole("button", { name: "Check", exact: true }).click();
@@ -115,12 +115,13 @@ describe.skipIf(!hasBrowser)("with 20,000 passages", () => {
     await page.getByRole("treeitem").first().waitFor();
     expect(await page.getByRole("treeitem").count()).toBeLessThan(200);
     await page.getByRole("searchbox").fill("n999");
-    await page.getByRole("treeitem", { name: /n999/u }).waitFor();
+    await page.locator('[role=treeitem][title*="memory/n999.md"]').waitFor();
     await page.goto(`${ui.origin}/map`);
     const count = new Intl.NumberFormat("en").format(ui.host.memory.status().chunks ?? 0);
     await page.getByText(`${count} of ${count} passages`).waitFor();
-    await page.locator(".map-list button").first().click();
-    await page.locator("section.card ol > li").first().waitFor();
+    const groups = page.getByRole("list", { name: "Groups" });
+    await groups.getByRole("button").first().click();
+    await groups.getByRole("link").first().waitFor();
     expect(complaints.lines).toEqual([]);
   });
 });

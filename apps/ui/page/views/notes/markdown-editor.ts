@@ -76,7 +76,12 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
         Reject: t("notes.conflict.theirs"),
       }),
       EditorView.contentAttributes.of({ "aria-label": t("notes.text"), spellcheck: "false" }),
-      autocompletion({ override: [(context) => noteLinks(context, options.notes ?? [])], icons: false }),
+      autocompletion({
+        override: [(context) => noteLinks(context, options.notes ?? [])],
+        icons: false,
+        // The list opens after `[[` alone: Enter right after it means the list.
+        interactionDelay: 0,
+      }),
       keymap.of([...markdownKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
       EditorView.updateListener.of(({ docChanged, state: now }) => {
         if (docChanged) onChange?.(now.doc.toString());
