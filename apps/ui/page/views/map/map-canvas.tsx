@@ -118,7 +118,7 @@ export function MapPicture({ map, ofPoint, colours, labels, shown, onHover, onOp
       <canvas
         ref={top}
         aria-hidden="true"
-        onPointerMove={(event) => onHover(under(event))}
+        onPointerMove={(event) => event.buttons === 0 && onHover(under(event))}
         onPointerLeave={() => onHover(undefined)}
         onClick={(event) => {
           // After a drag there is no click.
