@@ -170,7 +170,7 @@ describe.skipIf(!hasBrowser)("the map", () => {
 
   test("says what to do where there is nothing to draw", async () => {
     const { page } = await openAt(await startUi({ notes: {} }), "/map");
-    await page.getByText("There is no passage yet").waitFor();
+    await page.getByText("No passages yet").waitFor();
     expect(await page.locator("canvas").count()).toBe(0);
   });
 });
