@@ -137,16 +137,6 @@ describe.skipIf(!hasBrowser)("the map", () => {
       .waitFor();
   });
 
-  test("is drawn again after the system took the graphics card away", async () => {
-    const { page } = await openMap();
-    const { text: whole } = await settled(page);
-    await page.evaluate(
-      `document.querySelector(".map-picture canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext()`,
-    );
-    const { text } = await settled(page, { wanted: whole });
-    expect(text).toBe(whole);
-  });
-
   test("draws 15,000 points, and a drag moves them", async () => {
     const ui = await startUi({ notes });
     const { page, complaints } = await openAt(ui, "/health");

@@ -8,6 +8,7 @@ test("200 points are laid out beside those that they were near, the same each ti
 test("a few points are not laid out, and points that are all one are", () => {
   const none = { x: [], y: [] };
   expect(refine({ values: heaps(10, 2), dimensions, ...none })).toBeUndefined();
+  expect(refine({ values: new Int8Array(), dimensions: 0, ...none })).toBeUndefined();
   const places = refine({ values: new Int8Array(40 * dimensions), dimensions, ...none });
   expect(places?.x.every((value) => Number.isFinite(value))).toBe(true);
 });

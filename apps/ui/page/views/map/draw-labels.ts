@@ -15,7 +15,6 @@ export function drawLabels(canvas: HTMLCanvasElement, frame: Frame, labels: read
   const context = canvas.getContext("2d");
   if (context === null) return;
   context.setTransform(canvas.width / frame.width, 0, 0, canvas.height / frame.height, 0, 0);
-  context.clearRect(0, 0, frame.width, frame.height);
   Object.assign(context, { font, textAlign: "center", lineWidth: 4, lineJoin: "round" });
   context.strokeStyle = colourOf(canvas, "--ground");
   context.fillStyle = colourOf(canvas, "--text");

@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../../state/preferences.ts";
 import { t } from "../../words/translate.ts";
 import { colourOf, drawLabels, type Label } from "./draw-labels.ts";
-import { createPainter, type PointPainter } from "./draw-points.ts";
+import { drawPoints } from "./draw-points.ts";
 import { type Frame, pointAt, zoomTo } from "./map-viewport.ts";
 
 interface PictureProps {
@@ -31,13 +31,10 @@ const moveMs = 700;
 /** The points, moved and zoomed with a pointer, two fingers, a wheel or keys. */
 export function MapPicture({ map, ofPoint, colours, labels, shown, onHover, onOpen }: PictureProps): VNode {
   const top = useRef<HTMLCanvasElement>(null);
-  const points = useRef<HTMLCanvasElement>(null);
-  const painter = useRef<PointPainter | undefined>(undefined);
   const zoomer = useRef<ZoomBehavior<HTMLCanvasElement, unknown> | undefined>(undefined);
-  const drawn = useRef<{ map?: MemoryMap; since: number }>({ since: -moveMs });
+  /** The last map and the one before it, from which its points move. */
+  const drawn = useRef({ map, from: map, since: -moveMs });
   const [frame, setFrame] = useState<Frame>({ width: 0, height: 0, zoom: zoomIdentity });
-  /** Counts the contexts of the graphics card, which a system may take away. */
-  const [context, setContext] = useState(0);
   /** What runs on the zoomed canvas. */
   const zoomed = (run: (by: ZoomBehavior<HTMLCanvasElement, unknown>, on: ReturnType<typeof onTop>) => void): void => {
     if (zoomer.current && top.current) run(zoomer.current, onTop(top.current));
@@ -62,36 +59,32 @@ export function MapPicture({ map, ofPoint, colours, labels, shown, onHover, onOp
     return () => observer.disconnect();
   }, []);
   useEffect(() => zoomed((by, on) => by.transform(on, zoomTo(frame, map, shown, mostZoom))), [shown]);
-  useEffect(() => {
-    painter.current = points.current === null ? undefined : createPainter(points.current);
-    points.current?.addEventListener("webglcontextlost", () => setContext((count) => count + 1), { once: true });
-  }, [context]);
-  useEffect(() => {
-    painter.current?.place(map, ofPoint);
-    const isStill = drawn.current.map === undefined || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (drawn.current.map !== map) drawn.current = { map, since: isStill ? -moveMs : performance.now() };
-  }, [map, ofPoint, context]);
+  if (drawn.current.map !== map) {
+    const { map: from } = drawn.current;
+    const isStill = from.x.length !== map.x.length || matchMedia("(prefers-reduced-motion: reduce)").matches;
+    drawn.current = { map, from, since: isStill ? -moveMs : performance.now() };
+  }
   const shade = theme.value;
   useEffect(() => {
-    if (top.current === null || points.current === null || frame.width === 0) return undefined;
     const own = top.current;
+    if (own === null || frame.width === 0) return undefined;
     const density = devicePixelRatio || 1;
     const [width, height] = [Math.round(frame.width * density), Math.round(frame.height * density)];
-    for (const each of [own, points.current])
-      if (each.width !== width || each.height !== height) Object.assign(each, { width, height });
+    if (own.width !== width || own.height !== height) Object.assign(own, { width, height });
     const look = {
       colours: colours.map((token) => colourOf(own, token)),
       size: Math.min(8, 3 + Math.sqrt(frame.zoom.k) / 2 + (map.x.length < 2_000 ? 2 : 0)),
     };
     const draw = (): void => {
       const part = Math.min(1, (performance.now() - drawn.current.since) / moveMs);
-      painter.current?.draw(frame, { ...look, moved: part * part * (3 - 2 * part) });
+      const move = { from: drawn.current.from, part: part * part * (3 - 2 * part) };
+      drawPoints(own, frame, map, ofPoint, look, move);
       drawLabels(own, frame, part < 1 ? [] : labels);
       if (part < 1) request = requestAnimationFrame(draw);
     };
     let request = requestAnimationFrame(draw);
     return () => cancelAnimationFrame(request);
-  }, [frame, map, ofPoint, colours, labels, shade, context]);
+  }, [frame, map, ofPoint, colours, labels, shade]);
 
   const under = (event: MouseEvent): number | undefined => pointAt(map, frame, [event.offsetX, event.offsetY], reach);
   const key = (event: KeyboardEvent): void => {
@@ -114,7 +107,6 @@ export function MapPicture({ map, ofPoint, colours, labels, shown, onHover, onOp
   };
   return (
     <div class="map-picture" role="group" aria-label={t("map.picture")} tabIndex={0} onKeyDown={key}>
-      <canvas key={context} ref={points} aria-hidden="true" />
       <canvas
         ref={top}
         aria-hidden="true"

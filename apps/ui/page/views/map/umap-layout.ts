@@ -24,7 +24,8 @@ export interface Places {
  */
 export function refine({ values, dimensions, ...first }: FinePoints): Places | undefined {
   const count = Math.floor(values.length / dimensions);
-  if (count <= neighbours) return undefined;
+  // Without dimensions the count is no number.
+  if (!(count > neighbours)) return undefined;
   const pointAt = (index: number): number[] => [...values.subarray(index * dimensions, (index + 1) * dimensions)];
   const step = Math.ceil(count / mostLandmarks);
   const landmarks = Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
