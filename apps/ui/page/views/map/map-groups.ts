@@ -9,7 +9,7 @@ export interface Group {
 }
 
 /** Colours. */
-export const mostKinds = 8;
+const mostKinds = 8;
 const fewestPoints = 12;
 const mostGroups = 14;
 const rounds = 12;
@@ -52,9 +52,11 @@ export function foldersOf(
   { notes, note }: Pick<MemoryMap, "notes" | "note">,
   { top, others }: { top: string; others: string },
 ): { kinds: string[]; ofPoint: Uint8Array } {
-  const folders = notes.map(({ path }) => path.split("/").slice(0, -1));
-  const isShared = folders.every(([first]) => first === folders[0]?.[0]);
-  const names = folders.map((folder) => folder.slice(0, isShared ? 2 : 1).join("/") || top);
+  const names = notes.map(({ path }) => {
+    const folders = path.split("/").slice(0, -1);
+    // Most notes of an agent are below memory/.
+    return folders.slice(0, folders[0] === "memory" ? 2 : 1).join("/") || top;
+  });
   const sizes = Map.groupBy(note, (index) => names[index] ?? top);
   const ordered = [...sizes].toSorted((a, b) => b[1].length - a[1].length).map(([name]) => name);
   const kinds = ordered.length > mostKinds ? [...ordered.slice(0, mostKinds - 1), others] : ordered;
