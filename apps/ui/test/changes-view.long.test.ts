@@ -33,7 +33,7 @@ async function change({ host, workspaceDir }: UiServer, relPath: string, old: st
 }
 
 describe.skipIf(!hasBrowser)("the changes", () => {
-  test("show who changed what, come by themselves, and are taken back by name, also what was forgotten", async () => {
+  test("list the author of each change, update without a reload, and undo or restore a change after a confirmation", async () => {
     const ui = await startUi({ notes });
     const { page, complaints } = await openAt(ui, "/changes");
     await page.getByText("No changes by agents").waitFor();

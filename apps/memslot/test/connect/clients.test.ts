@@ -199,7 +199,7 @@ test("the plugin for OpenCode gives notes to the model that answers the user, an
   expect(`${await journalOf(sandbox)}${await logsOf(sandbox)}`).toBe("");
 });
 
-test("the plugin for OpenCode stores messages, and tells the model after a compaction what was dropped", async () => {
+test("the plugin for OpenCode stores messages, and after a compaction the model gets the number of dropped ones", async () => {
   const { sandbox, messages, load, send } = await openPlugin();
   const hooks = await load();
   await hooks["chat.message"]({ sessionID: "ses_1" }, { message: { id: "msg_1" }, parts: [] });

@@ -375,7 +375,7 @@ describe("with a workspace for each test", () => {
       await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });
       expect(await marks()).toEqual([]);
 
-      // Resumed, it still misses what was dropped. It ends a second time within seconds.
+      // After it is resumed, its context still lacks the dropped messages. It ends a second time within seconds.
       await claude({ ...event, hook_event_name: "SessionStart", source: "resume" });
       expect(await marks()).toEqual([{}]);
       await claude({ ...event, hook_event_name: "SessionEnd", reason: "other" });

@@ -88,7 +88,7 @@ test("a server that is away leaves the answers in view, is tried again, and its 
   asked[3]?.answer(500, { error: { code: "INTERNAL", message: "" } });
   asked[4]?.answer(500, { error: { code: "INTERNAL", message: "" } });
   await settle();
-  // What is known stays; without it the failure is shown, and is tried again all the same.
+  // Known data stays in view. Without it the failure is shown; the request is repeated in both cases.
   expect([answerTo("/api/notes").value.error, answerTo("/api/notes").value.data]).toEqual([undefined, { files: 1 }]);
   expect(answerTo("/api/health").value.error?.code).toBe("INTERNAL");
   refetch("/api/health");

@@ -124,7 +124,7 @@ function afterFailure(query: Query, error: unknown): Answer<unknown> {
   if (!(error instanceof AskError)) return { data, error: undefined, loading: data === undefined }; // Aborted.
   told(error);
   const isLasting = error.status >= 400 && error.status < 500;
-  // What is not there any more must not stay in view.
+  // Data that no longer exists must not stay in view.
   if (isLasting) {
     Object.assign(query, { isStale: false, finishedAt: Date.now(), tag: undefined });
     return { data: undefined, error, loading: false };

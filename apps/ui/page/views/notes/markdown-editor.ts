@@ -107,7 +107,7 @@ function noteLinks(context: CompletionContext, notes: readonly NoteName[]): Comp
     const isUnique = counts.get(nameOf(path).toLowerCase())?.length === 1;
     const target = isUnique ? nameOf(path) : path.replace(/\.md$/iu, "");
     const isClosed = context.state.sliceDoc(context.pos, context.pos + 2) === "]]";
-    // The label is what is compared with the typed text.
+    // The typed text is compared with the label.
     const label = `${target} ${title ?? ""} ${path}`;
     return { label, displayLabel: title ?? target, detail: path, apply: isClosed ? target : `${target}]]` };
   });
