@@ -188,7 +188,7 @@ test("in a chat of Gemini a line may replace an earlier one, take back others or
   expect(await left()).toEqual(["dingo", "emu"]);
   expect(await lineAt(readFileSync(file, "utf8").trimEnd().split("\n").length)).toBe("User: A dingo Assistant: An emu");
   // A compaction keeps copies and adds a summary; the conversation itself stays.
-  const copies = (id: string, text: string, confirmed: string): object => {
+  const copies = (id: string, text: string, confirmed: string) => {
     const snapshot = [geminiLine(id, "user", text), geminiLine(`${id}-t`, "gemini", confirmed)];
     return { $set: { messages: [...snapshot, geminiLine(`${id}-f`, "gemini", "An emu")] } };
   };
@@ -196,6 +196,10 @@ test("in a chat of Gemini a line may replace an earlier one, take back others or
   appendLine(file, first);
   appendLine(file, geminiLine("g", "user", "A flamingo"));
   appendLine(file, first);
+  // A resumed session writes what opens it alone, then its whole list again.
+  const opening = geminiLine("o", "user", "<session_context>An okapi</session_context>");
+  appendLine(file, { $set: { messages: [opening] } });
+  appendLine(file, { $set: { messages: [opening, ...first.$set.messages, geminiLine("g", "user", "A flamingo")] } });
   appendLine(file, copies("u", "<scratchpad>A wombat</scratchpad>", "Got it. Thanks for the additional context!"));
   for (const word of ["dingo", "emu", "flamingo"])
     expect(await found(memory, word)).toEqual(["gemini:/app/session-1.jsonl"]);

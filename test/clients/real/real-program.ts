@@ -77,6 +77,11 @@ function otherVersion(place: string, row: ProgramRow): string | undefined {
 const cli = path.join(root, "apps/memslot/src/cli.ts");
 const compileCache = path.join(root, "node_modules/.cache/compile");
 
+/** With the program's key the command would ask the real provider for embeddings. */
+function withoutKeys(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.endsWith("_API_KEY")));
+}
+
 /** The program with a home of its own, in which the row's files and some notes are. */
 export function createProgram(program: string, row: ProgramRow, home: string, model: FakeModel): RealProgram {
   const filled = (text: string, prompt = ""): string =>
@@ -115,7 +120,7 @@ export function createProgram(program: string, row: ProgramRow, home: string, mo
     memslot: (...words) =>
       ended(process.execPath, ["--conditions=@memslot/source", cli, ...words], {
         cwd: project,
-        env: { ...env, MEMSLOT_WORKSPACE: notes },
+        env: { ...withoutKeys(env), MEMSLOT_WORKSPACE: notes },
       }),
     journal() {
       const folder = path.join(stateDir, "agents/main/journal");

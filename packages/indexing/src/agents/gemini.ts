@@ -108,12 +108,14 @@ async function projectNames(file: string): Promise<Map<string, string>> {
 
 /**
  * The remaining messages: a line with the same id replaces an earlier one; `$rewindTo` removes. A compaction writes
- * copies of the messages that it keeps, with other ids: the conversation itself stays.
+ * copies of the messages that it keeps, with other ids: the conversation before it stays, also when a resumed session
+ * writes its list again.
  */
 async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecords {
   const kept: { number: number; id: string | undefined; record: TranscriptRecord }[] = [];
   const byId = new Map<string | undefined, (typeof kept)[number]>();
   const copies = new Set<string | undefined>();
+  let compacted = 0;
   const put = (number: number, id: string | undefined, record: TranscriptRecord): void => {
     if (id !== undefined && copies.has(id)) return;
     const earlier = id === undefined ? undefined : byId.get(id);
@@ -134,16 +136,17 @@ async function* recordsOfChat(file: string, signal: AbortSignal): NumberedRecord
       // Removes the named message too; an unknown id removes all.
       const named = byId.get(back);
       for (const { id } of kept.splice(named === undefined ? 0 : kept.indexOf(named))) byId.delete(id);
+      compacted = Math.min(compacted, kept.length);
       continue;
     }
     const messages = replacedIn(line);
     const snapshot = textAt(messages[snapshotAt(messages)], "id");
-    if (snapshot !== undefined && !copies.has(snapshot)) for (const each of messages) copies.add(textAt(each, "id"));
-    if (messages.length === 0) put(number, textAt(line, "id"), record);
-    else if (snapshot === undefined) {
-      kept.length = 0;
-      byId.clear();
+    if (snapshot !== undefined && !copies.has(snapshot)) {
+      for (const each of messages) copies.add(textAt(each, "id"));
+      compacted = kept.length;
     }
+    if (messages.length === 0) put(number, textAt(line, "id"), record);
+    else if (snapshot === undefined) for (const { id } of kept.splice(compacted)) byId.delete(id);
     for (const each of messages) put(number, textAt(each, "id"), recordIn(each, conversations));
   }
   for (const { number, record } of kept) yield [number, record];
