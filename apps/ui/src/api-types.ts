@@ -211,21 +211,6 @@ export interface AgentAnswer {
   tokens: number;
 }
 
-/** One side of a comparison; omitted settings are those of the configuration. */
-export interface SideSettings {
-  /** 0 to 1: semantic weight; the rest is that of words. */
-  vectorWeight?: number | undefined;
-  backend?: string | undefined;
-  minScore?: number | undefined;
-  maxTokens?: number | undefined;
-  maxResults?: number | undefined;
-}
-
-export interface CompareAnswer {
-  a: SearchAnswer | { error: string };
-  b: SearchAnswer | { error: string };
-}
-
 /** `GET /api/search/why?q=…&target=…`; target: a path, `path:12` or words of a line. */
 export interface WhyAnswer {
   why?: SearchWhy | undefined;

@@ -9,15 +9,6 @@ export interface UiHost {
   /** Nothing is written: no note, no setting. */
   readonly readOnly: boolean;
   readonly version: string;
-  /** Opens the same memory read-only with other settings. The caller closes it. */
-  readonly openWith: (other: OtherSettings) => Promise<Memory>;
-}
-
-/** Settings to compare a search with; omitted ones stay. */
-export interface OtherSettings {
-  hybrid?: { vectorWeight: number; textWeight: number } | undefined;
-  /** The id of a memory plugin. */
-  backend?: string | undefined;
 }
 
 /** Where changes of notes are logged, and by whom. */

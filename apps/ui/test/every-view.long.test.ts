@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
           ),
         );
     });
-    const places = ["/search?q=port", "/search?q=port&tab=why&target=MEMORY.md", "/search?q=port&tab=compare"];
+    const places = ["/search?q=port", "/search?q=port&tab=why&target=MEMORY.md"];
     places.push("/search?q=port&tab=agent", "/notes", "/notes/MEMORY.md", "/time?day=2026-03-05", "/sessions");
     places.push("/map", "/changes", "/", "/health");
     for (const place of places) {

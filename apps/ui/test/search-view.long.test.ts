@@ -123,15 +123,8 @@ describe.skipIf(!hasBrowser)("the search", () => {
     expect(Number(new URL(page.url()).searchParams.get("max"))).toBeGreaterThan(1);
   });
 
-  test("puts two settings side by side, and shows what an agent gets", async () => {
-    const { page } = await openAt(await startUi({ notes }), "/search?q=the+ferry+pump&tab=compare");
-    await page.getByRole("group", { name: "Side B" }).getByLabel("Results").fill("1");
-    await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await page
-      .getByText(/only in A/u)
-      .first()
-      .waitFor();
-    expect(await page.getByText("= same").count()).toBe(1);
+  test("shows what an agent gets", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/search?q=the+ferry+pump");
     await page.getByRole("tab", { name: "Agent view" }).click();
     await page.getByText(/about \d+ tokens/u).waitFor();
     const answer: unknown = JSON.parse((await page.locator("pre").textContent()) ?? "");

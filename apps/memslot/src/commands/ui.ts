@@ -2,8 +2,7 @@ import { randomBytes } from "node:crypto";
 import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import path from "node:path";
-import type { AgentConfig, MemslotConfig, OpenMemoryOptions } from "@memslot/core";
-import { type OtherSettings, serveUi } from "@memslot/ui";
+import { serveUi } from "@memslot/ui";
 import type { CommandContext, CommonOptions } from "../command-context.ts";
 import { keptToken } from "../mcp/token.ts";
 import { openMemory } from "../open-memory.ts";
@@ -41,16 +40,15 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
   context.needsToEnd?.(CLOSE_DEADLINE_MS);
   const notice = (line: string): void => output.notice(line);
   const config = isInShellOfAgent(context.env) ? withoutAgentKeys(given, agent, notice) : given;
-  const opening: OpenMemoryOptions = {
+  await keptToken(keyFile);
+  const memory = await openMemory({
     config,
     agentId: agent.id,
     workspaceDir: agent.workspaceDir,
     projectDir: context.cwd,
     notify: notice,
     signal,
-  };
-  await keptToken(keyFile);
-  const memory = await openMemory(opening);
+  });
   try {
     await serveUi({
       host: {
@@ -59,7 +57,6 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
         agent,
         readOnly: options.readOnly === true || isFound(config),
         version: packageVersion(),
-        openWith: (other) => openMemory({ ...opening, config: withSettings(config, agent, other), readOnly: true }),
       },
       port: options.port ?? 0,
       secret: randomBytes(32).toString("base64url"),
@@ -75,18 +72,6 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
     await closeInTime(context, memory);
   }
   return ExitCode.ok;
-}
-
-/** The configuration with other settings of a search, or another backend, for this agent. */
-function withSettings(config: MemslotConfig, agent: AgentConfig, { hybrid, backend }: OtherSettings): MemslotConfig {
-  const { memorySearch } = agent;
-  const query = { ...memorySearch.query, hybrid: { ...memorySearch.query.hybrid, ...hybrid } };
-  const changed = Object.create(agent, {
-    memorySearch: { value: { ...memorySearch, query }, enumerable: true },
-  }) as AgentConfig;
-  const plugins =
-    backend === undefined ? config.plugins : { ...config.plugins, slots: { ...config.plugins.slots, memory: backend } };
-  return { ...config, plugins, agent: (id) => (id === agent.id ? changed : config.agent(id)) };
 }
 
 const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {

@@ -1,14 +1,14 @@
 import { createMemoryTools } from "@memslot/agent-kit";
-import { type Memory, type MemorySearchOptions, estimateTokens, messageOf, mostResults } from "@memslot/core";
+import { type MemorySearchOptions, estimateTokens, mostResults } from "@memslot/core";
 import { whyTarget } from "@memslot/core/host";
 import type { Context, Hono } from "hono";
-import type { AgentAnswer, CompareAnswer, SearchAnswer, SideSettings, WhyAnswer } from "../api-types.ts";
+import type { AgentAnswer, WhyAnswer } from "../api-types.ts";
 import { answerSearch } from "../search/answer-search.ts";
 import type { EventHub } from "../server/event-hub.ts";
-import { RouteError, bodyOf, textOf } from "../server/request-checks.ts";
+import { RouteError } from "../server/request-checks.ts";
 import type { UiHost } from "../ui-host.ts";
 
-/** Routes to search: for people, as an agent, and with two settings side by side. */
+/** Routes to search: for people and as an agent. */
 export function serveSearch(app: Hono, host: UiHost, hub: EventHub): void {
   const { memory, config } = host;
 
@@ -37,20 +37,6 @@ export function serveSearch(app: Hono, host: UiHost, hub: EventHub): void {
     const text = JSON.stringify(answer, undefined, 1);
     return context.json({ text, tokens: Math.round(estimateTokens(JSON.stringify(answer))) } satisfies AgentAnswer);
   });
-
-  app.post("/api/search/compare", async (context) => {
-    const body = await bodyOf(context);
-    const query = textOf(body, "q");
-    const ask = async (name: "a" | "b"): Promise<SearchAnswer | { error: string }> => {
-      try {
-        return await askSide(host, query, sideOf(body[name]), context.req.raw.signal);
-      } catch (error) {
-        return { error: messageOf(error) };
-      }
-    };
-    const [a, b] = [await ask("a"), await ask("b")];
-    return context.json({ a, b } satisfies CompareAnswer);
-  });
 }
 
 function limitsOf(context: Context, agentId: string): MemorySearchOptions {
@@ -67,41 +53,4 @@ function limitsOf(context: Context, agentId: string): MemorySearchOptions {
 
 function numberIn(text: string | undefined): number | undefined {
   return text === undefined || text.trim() === "" ? undefined : Number(text);
-}
-
-async function askSide(host: UiHost, query: string, side: SideSettings, signal: AbortSignal): Promise<SearchAnswer> {
-  const { vectorWeight, backend, minScore, maxTokens, maxResults } = side;
-  const options = { defaultMaxResults: mostResults, maxResults, maxTokens, minScore, signal };
-  if (vectorWeight === undefined && backend === undefined) return await answerSearch(host.memory, query, options);
-  const hybrid = vectorWeight === undefined ? undefined : { vectorWeight, textWeight: 1 - vectorWeight };
-  let other: Memory | undefined;
-  try {
-    other = await host.openWith({ hybrid, backend });
-    return await answerSearch(other, query, options);
-  } finally {
-    await other?.close();
-  }
-}
-
-function sideOf(given: unknown): SideSettings {
-  const side = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
-  const number = (name: string): number | undefined => {
-    const value = side[name];
-    if (value === undefined || value === null) return undefined;
-    if (typeof value !== "number") throw new RouteError(400, "INVALID_ARGUMENT", `${name} must be a number`);
-    return value;
-  };
-  const backend = side["backend"];
-  if (backend !== undefined && typeof backend !== "string")
-    throw new RouteError(400, "INVALID_ARGUMENT", "backend must be the id of a memory plugin");
-  const vectorWeight = number("vectorWeight");
-  if (vectorWeight !== undefined && !(vectorWeight >= 0 && vectorWeight <= 1))
-    throw new RouteError(400, "INVALID_ARGUMENT", "vectorWeight must be from 0 to 1");
-  return {
-    vectorWeight,
-    backend,
-    minScore: number("minScore"),
-    maxTokens: number("maxTokens"),
-    maxResults: number("maxResults"),
-  };
 }

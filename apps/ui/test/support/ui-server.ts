@@ -60,7 +60,6 @@ export async function startUi({
     agent: config.agent("main"),
     readOnly,
     version: "0.0.0",
-    openWith: () => openMemory(opening),
   };
 
   const keyFile = path.join(stateDir, "ui-key");

@@ -10,7 +10,6 @@ import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { sentence, t } from "../../words/translate.ts";
 import { NoteRow } from "../notes/note-row.tsx";
-import { ComparePanel } from "./compare-panel.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions } from "./questions.ts";
 import { firstMatch, ResultCard } from "./result-card.tsx";
@@ -19,7 +18,7 @@ import { SearchField } from "./search-field.tsx";
 
 import "./search.css";
 
-const tabs = ["results", "why", "compare", "agent"] as const;
+const tabs = ["results", "why", "agent"] as const;
 const mostResults = 200;
 const mostTokens = 4000;
 const links = ".result h2 a";
@@ -43,7 +42,6 @@ export default function SearchView(): VNode {
       <div id="search-panel" role="tabpanel" aria-labelledby={`search-${tab}`}>
         {tab === "results" && <Results asked={asked} typing={asked !== settled} />}
         {tab === "why" && <WhyPanel asked={settled} />}
-        {tab === "compare" && <ComparePanel asked={asked} />}
         {tab === "agent" && <AgentPanel asked={settled} />}
       </div>
     </>
