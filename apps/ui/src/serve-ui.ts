@@ -1,15 +1,13 @@
 import { once } from "node:events";
-import { getRequestListener } from "@hono/node-server";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
-import { Hono } from "hono";
-import { compress } from "hono/compress";
-import { etag } from "hono/etag";
+import type { Facts } from "./api-types.ts";
 import { pageFolder } from "./page-folder.ts";
-import { serveRoutes } from "./routes/index.ts";
-import { createEventHub, syncInView } from "./server/event-hub.ts";
-import { failed, told, fromThePage, restricted } from "./server/request-checks.ts";
-import { type LoginOptions, serveLogin, withoutOldCookies } from "./server/login.ts";
-import { readPage, servePage } from "./server/static-files.ts";
+import { createRoutes } from "./routes/index.ts";
+import { EventHub } from "./server/event-hub.ts";
+import { type LoginOptions, createLogin } from "./server/login.ts";
+import { type Routes, createRequestListener } from "./server/request-listener.ts";
+import { readPage } from "./server/static-files.ts";
 import type { UiHost } from "./ui-host.ts";
 
 export interface ServeUiOptions extends LoginOptions {
@@ -25,30 +23,30 @@ export interface ServeUiOptions extends LoginOptions {
 }
 
 const address = "127.0.0.1";
-/** The first page is answered before all files are checked, which keeps the process busy. */
-const checkAfterMs = 1000;
+/** Without a page that opens, the files are checked after this time. */
+const checkAfterMs = 3000;
+/** A view that has its answers shows them, and requests what is below them. */
+const quietMs = 300;
 
 export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
-  const built = readPage(options.page ?? pageFolder);
+  const page = readPage(options.page ?? pageFolder);
   const server = createLoopbackServer();
   const port = await listenOn(server, { host: address, port: options.port });
   const place = { host: address, port };
   const notHere = createHostCheck(place);
-  const hub = createEventHub(() => host.memory.status());
-
-  const app = new Hono();
-  const tagged = etag();
-  app.use(compress(), restricted, withoutOldCookies);
-  app.use("/api/*", fromThePage);
-  const signedIn = serveLogin(app, options, port);
-  // The stream of events has no end, and no tag.
-  app.use("*", (context, next) => (context.req.path === "/api/events" ? next() : tagged(context, next)));
-  serveRoutes(app, { host, hub, signedIn, signal });
-  app.all("/api/*", (context) => told(context, 404, "NOT_FOUND", `nothing is served at ${context.req.path}`));
-  servePage(app, built);
-  app.onError((error, context) => failed(context, error));
-
-  const answer = getRequestListener(app.fetch, { hostname: `${address}:${port}` });
+  const hub = new EventHub(host.memory);
+  const { signedIn, enter } = createLogin(options, port);
+  const { routes, quiet } = untilQuiet(createRoutes(host, hub, signal));
+  const answer = createRequestListener({
+    routes: {
+      "POST /api/login": enter,
+      "GET /api/facts": () => factsOf(host),
+      "GET /api/events": ({ request, response }) => hub.stream(response, () => signedIn(request)),
+      ...routes,
+    },
+    page,
+    signedIn,
+  });
   server.on("request", (request, response) => {
     const message = notHere(request);
     if (message === undefined) return void answer(request, response);
@@ -56,9 +54,11 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
     response.end(message);
     request.resume();
   });
-  // Pages are answered from the index meanwhile. A failure is in the status.
-  if (host.agent.memorySearch.sync.onSearch !== false || (host.memory.status().files ?? 0) === 0)
-    syncInView(hub, host.memory, { reason: "search", wait: false, signal }, checkAfterMs).catch(() => undefined);
+  if (host.agent.memorySearch.sync.onSearch !== false || (host.memory.status().files ?? 0) === 0) {
+    // The check keeps the process busy: the first view comes before it. A failure is in the status.
+    const begin = Promise.race([quiet, sleep(checkAfterMs, undefined, { ref: false, signal })]);
+    hub.sync({ reason: "search", wait: false, signal }, begin).catch(() => undefined);
+  }
   onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
   try {
     if (!signal.aborted) await once(signal, "abort");
@@ -69,4 +69,31 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
     server.closeAllConnections();
     await closed;
   }
+}
+
+function factsOf({ memory: { agentId, workspaceDir }, agent, version, readOnly }: UiHost): Facts {
+  const timeZone = agent.userTimezone;
+  const today = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(new Date());
+  return { agentId, workspaceDir, version, readOnly, timeZone, today };
+}
+
+/** Routes, and when they have answered a view and none has been running for a while. */
+function untilQuiet(routes: Routes): { routes: Routes; quiet: Promise<void> } {
+  const quiet = Promise.withResolvers<void>();
+  let running = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const watched = Object.entries(routes).map(([name, route]): [string, Routes[string]] => [
+    name,
+    async (asked) => {
+      running += 1;
+      clearTimeout(timer);
+      try {
+        return await route(asked);
+      } finally {
+        running -= 1;
+        if (running === 0) timer = setTimeout(quiet.resolve, quietMs).unref();
+      }
+    },
+  ]);
+  return { routes: Object.fromEntries(watched), quiet: quiet.promise };
 }

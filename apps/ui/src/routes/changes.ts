@@ -1,34 +1,32 @@
-import { type ChangePlace, type NoteChangeRecord, listChanges, restoreNote, undoChange } from "@memslot/agent-kit";
-import type { Context, Hono } from "hono";
+import { listChanges, restoreNote, undoChange } from "@memslot/agent-kit";
 import type { ChangesAnswer, RevertAnswer } from "../api-types.ts";
-import { RouteError, refuseReadOnly, syncAfterWrite } from "../server/request-checks.ts";
+import { refuseReadOnly, syncAfterWrite } from "../server/http-answers.ts";
+import type { Asked, Routes } from "../server/request-listener.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
 const pageChanges = 50;
 
 /** What agents and this page changed in the notes, newest first, and the way back. */
-export function serveChanges(app: Hono, host: UiHost): void {
-  app.get("/api/changes", async (context) => {
-    const { path, before } = context.req.query();
-    const all = (await listChanges(changePlace(host, context.req.raw.signal))).toReversed();
-    const own = path === undefined ? all : all.filter((change) => change.path === path);
-    // An unknown id begins at the newest.
-    const from = before === undefined ? 0 : own.findIndex(({ id }) => id === before) + 1;
-    const changes = own.slice(from, from + pageChanges);
-    const next = from + changes.length < own.length ? changes.at(-1)?.id : undefined;
-    return context.json({ changes, count: own.length, next } satisfies ChangesAnswer);
-  });
-
+export function changeRoutes(host: UiHost): Routes {
   const reverting =
-    (revert: (place: ChangePlace, id?: string) => Promise<NoteChangeRecord>) =>
-    async (context: Context): Promise<Response> => {
+    (revert: typeof undoChange) =>
+    async ({ id, signal }: Asked): Promise<RevertAnswer> => {
       refuseReadOnly(host);
-      const id = context.req.param("id");
-      if (id === undefined) throw new RouteError(400, "INVALID_ARGUMENT", "id must name a change");
-      const change = await revert(changePlace(host, context.req.raw.signal), id);
+      const change = await revert(changePlace(host, signal), id);
       syncAfterWrite(host.memory, "a change was taken back on the page");
-      return context.json({ change } satisfies RevertAnswer);
+      return { change };
     };
-  app.post("/api/changes/:id/undo", reverting(undoChange));
-  app.post("/api/changes/:id/restore", reverting(restoreNote));
+  return {
+    async "GET /api/changes"({ query: { path, before }, signal }) {
+      const all = (await listChanges(changePlace(host, signal))).toReversed();
+      const own = path === undefined ? all : all.filter((change) => change.path === path);
+      // An unknown id begins at the newest.
+      const from = before === undefined ? 0 : own.findIndex(({ id }) => id === before) + 1;
+      const changes = own.slice(from, from + pageChanges);
+      const next = from + changes.length < own.length ? changes.at(-1)?.id : undefined;
+      return { changes, count: own.length, next } satisfies ChangesAnswer;
+    },
+    "POST /api/changes/:id/undo": reverting(undoChange),
+    "POST /api/changes/:id/restore": reverting(restoreNote),
+  };
 }

@@ -1,45 +1,58 @@
-import type { Memory, MemoryProviderStatus } from "@memslot/core";
+import type { MemoryProviderStatus } from "@memslot/core";
 import { readUsage, type UsageEntry } from "@memslot/indexing";
-import type { Hono } from "hono";
 import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api-types.ts";
-import { type EventHub, syncInView } from "../server/event-hub.ts";
-import { RouteError, refuseReadOnly } from "../server/request-checks.ts";
+import type { EventHub } from "../server/event-hub.ts";
+import { RouteError, refuseReadOnly } from "../server/http-answers.ts";
+import type { Routes } from "../server/request-listener.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const usageDays = 31;
 /** Actions allowed in read-only mode. */
 const harmless: ReadonlySet<string> = new Set<HealthAction>(["sync", "check"]);
 
-/** The state of the memory and its actions, one at a time. */
-export function serveHealth(app: Hono, host: UiHost, { hub, signal }: { hub: EventHub; signal: AbortSignal }): void {
+/** The state of the memory and its actions, one at a time. `signal` ends with the server: a page may leave. */
+export function healthRoutes(host: UiHost, hub: EventHub, signal: AbortSignal): Routes {
   const { memory, config } = host;
-  const actions = actionsOf(memory, hub, signal);
+  const sync = async (force: boolean): Promise<ActionAnswer> => ({
+    sync: await hub.sync({ reason: "the page", force, signal }),
+  });
+  const actions: Record<HealthAction, () => Promise<ActionAnswer>> = {
+    sync: () => sync(false),
+    force: () => sync(true),
+    check: async () => ({ check: await memory.check({ signal }) }),
+    fix: async () => ({ check: await memory.check({ fix: true, signal }) }),
+    compact: async () => ({ compact: await memory.compact({ signal }) }),
+    release: async () => {
+      const release = await memory.releaseQuarantine({ signal });
+      return { ...(await sync(false)), release };
+    },
+  };
   let running: string | undefined;
-
-  app.get("/api/health", async (context) => {
-    const { signal: left } = context.req.raw;
-    const [health, details, entries] = await Promise.all([
-      memory.health({ signal: left }),
-      memory.details({ signal: left }),
-      readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId }),
-    ]);
-    const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
-    return context.json({ health, usage, details } satisfies HealthAnswer);
-  });
-
-  app.post("/api/health/:action", async (context) => {
-    const name = context.req.param("action");
-    const action = (actions as Partial<Record<string, () => Promise<ActionAnswer>>>)[name];
-    if (action === undefined) throw new RouteError(404, "NOT_FOUND", `there is no action ${JSON.stringify(name)}`);
-    if (!harmless.has(name)) refuseReadOnly(host);
-    if (running !== undefined) throw new RouteError(409, "BUSY", `${running} is not done yet`);
-    running = name;
-    try {
-      return context.json(await action());
-    } finally {
-      running = undefined;
-    }
-  });
+  const acting = Object.entries(actions).map(([name, action]): [string, Routes[string]] => [
+    `POST /api/health/${name}`,
+    async () => {
+      if (!harmless.has(name)) refuseReadOnly(host);
+      if (running !== undefined) throw new RouteError(409, "BUSY", `${running} is not done yet`);
+      running = name;
+      try {
+        return await action();
+      } finally {
+        running = undefined;
+      }
+    },
+  ]);
+  return {
+    async "GET /api/health"({ signal: left }) {
+      const [health, details, entries] = await Promise.all([
+        memory.health({ signal: left }),
+        memory.details({ signal: left }),
+        readUsage(config.stateDir, { days: usageDays, agentId: memory.agentId }),
+      ]);
+      const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
+      return { health, usage, details } satisfies HealthAnswer;
+    },
+    ...Object.fromEntries(acting),
+  };
 }
 
 /** Newest day first. */
@@ -55,25 +68,4 @@ function usageByDay(
     return { day, tokens, usd };
   });
   return days.toSorted((a, b) => (a.day < b.day ? 1 : -1));
-}
-
-function actionsOf(
-  memory: Memory,
-  hub: EventHub,
-  signal: AbortSignal,
-): Record<HealthAction, () => Promise<ActionAnswer>> {
-  const sync = async (force: boolean): Promise<ActionAnswer> => ({
-    sync: await syncInView(hub, memory, { reason: "the page", force, signal }),
-  });
-  return {
-    sync: () => sync(false),
-    force: () => sync(true),
-    check: async () => ({ check: await memory.check({ signal }) }),
-    fix: async () => ({ check: await memory.check({ fix: true, signal }) }),
-    compact: async () => ({ compact: await memory.compact({ signal }) }),
-    release: async () => {
-      const release = await memory.releaseQuarantine({ signal });
-      return { ...(await sync(false)), release };
-    },
-  };
 }

@@ -1,106 +1,109 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerResponse } from "node:http";
 import type { Memory, MemorySyncParams, SyncReport } from "@memslot/core";
 import type { UiEvent } from "../api-types.ts";
 
-/** Receives each event; false: closed or too slow, and removed. */
-type Listener = (event: UiEvent) => boolean;
-
 const lookEveryMs = 1000;
+const progressEveryMs = 200;
+const quietMs = 15_000;
+/** Unread by a page that is too slow: then its stream ends, and it reconnects. */
+const mostWaitingBytes = 256 * 1024;
 
-/** Sends changes to all open pages. Checks only while a page listens. */
-export interface EventHub {
-  listen(listener: Listener): () => void;
-  tell(event: UiEvent): void;
+/** Sends changes of the memory to all open pages. Checks for them only while a page listens. */
+export class EventHub {
+  readonly #memory: Memory;
+  /** The streams, and whether their pages are still signed in. */
+  readonly #pages = new Map<ServerResponse, () => boolean>();
+  #timer: NodeJS.Timeout | undefined;
+  #lastStatus = "";
+  #lastNotes = "";
+  #checking: UiEvent | undefined;
+
+  constructor(memory: Memory) {
+    this.#memory = memory;
+  }
+
+  /** `GET /api/events`: a stream of `UiEvent`, which ends with the server or the token of its page. */
+  stream(response: ServerResponse, signedIn: () => boolean): void {
+    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+    const quiet = setInterval(() => this.#write(response, ": still here\n\n"), quietMs).unref();
+    response.once("close", () => {
+      clearInterval(quiet);
+      this.#pages.delete(response);
+      if (this.#pages.size === 0) this.close();
+    });
+    const now = this.#memory.status();
+    if (this.#pages.size === 0) [this.#lastStatus, this.#lastNotes] = [JSON.stringify(now), notesMark(now)];
+    this.#pages.set(response, signedIn);
+    for (const event of [{ type: "status", status: now } as const, this.#checking])
+      if (event !== undefined) this.#write(response, dataOf(event));
+    this.#timer ??= setInterval(() => this.#look(), lookEveryMs).unref();
+  }
+
   /** Whether the files are being checked by a sync that pages see. */
-  isChecking(): boolean;
-  close(): void;
+  isChecking(): boolean {
+    return this.#checking !== undefined;
+  }
+
+  /** Syncs after `begin`. Pages see that it has begun, its progress a few times a second, and its end. */
+  async sync(params: MemorySyncParams, begin?: Promise<unknown>): Promise<SyncReport | undefined> {
+    let last = 0;
+    this.#tell({ type: "sync", progress: undefined, done: false });
+    try {
+      await begin;
+      return await this.#memory.sync({
+        ...params,
+        progress: (progress) => {
+          const now = performance.now();
+          if (now - last < progressEveryMs) return;
+          last = now;
+          this.#tell({ type: "sync", progress, done: false });
+        },
+      });
+    } finally {
+      this.#tell({ type: "sync", progress: undefined, done: true });
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const response of this.#pages.keys()) response.end();
+  }
+
+  #tell(event: UiEvent): void {
+    if (event.type === "sync") this.#checking = event.done ? undefined : event;
+    for (const response of this.#pages.keys()) this.#write(response, dataOf(event));
+  }
+
+  #write(response: ServerResponse, text: string): void {
+    if (response.writableLength > mostWaitingBytes) response.destroy();
+    else if (this.#pages.get(response)?.() === true) response.write(text);
+    else {
+      this.#pages.delete(response);
+      response.end();
+    }
+  }
+
+  #look(): void {
+    const status = this.#memory.status();
+    const text = JSON.stringify(status);
+    if (text === this.#lastStatus) return;
+    this.#lastStatus = text;
+    this.#tell({ type: "status", status });
+    const notes = notesMark(status);
+    if (notes === this.#lastNotes) return;
+    this.#lastNotes = notes;
+    this.#tell({ type: "changed" });
+  }
 }
 
-/** `status` returns the current state; `notesMark` decides whether the notes changed. */
-export function createEventHub(status: () => Extract<UiEvent, { type: "status" }>["status"]): EventHub {
-  const listeners = new Set<Listener>();
-  let timer: NodeJS.Timeout | undefined;
-  let lastStatus = "";
-  let lastNotes = "";
-  let checking: UiEvent | undefined;
-
-  function tell(event: UiEvent): void {
-    if (event.type === "sync") checking = event.done ? undefined : event;
-    for (const listener of listeners) if (!listener(event)) listeners.delete(listener);
-    if (listeners.size === 0) stop();
-  }
-
-  function look(): void {
-    const now = status();
-    const text = JSON.stringify(now);
-    if (text === lastStatus) return;
-    lastStatus = text;
-    tell({ type: "status", status: now });
-    const notes = notesMark(now);
-    if (notes === lastNotes) return;
-    lastNotes = notes;
-    tell({ type: "changed" });
-  }
-
-  function stop(): void {
-    clearInterval(timer);
-    timer = undefined;
-  }
-
-  return {
-    listen(listener) {
-      const now = status();
-      if (listeners.size === 0) {
-        lastStatus = JSON.stringify(now);
-        lastNotes = notesMark(now);
-      }
-      listeners.add(listener);
-      listener({ type: "status", status: now });
-      if (checking !== undefined) listener(checking);
-      timer ??= setInterval(look, lookEveryMs).unref();
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size === 0) stop();
-      };
-    },
-    tell,
-    isChecking: () => checking !== undefined,
-    close: () => {
-      stop();
-      listeners.clear();
-    },
-  };
+function dataOf(event: UiEvent): string {
+  return `data: ${JSON.stringify(event)}\n\n`;
 }
 
-function notesMark({ files, chunks, generation, lastSync }: ReturnType<Parameters<typeof createEventHub>[0]>): string {
+/** Changes with the content of the index. */
+function notesMark({ files, chunks, generation, lastSync }: ReturnType<Memory["status"]>): string {
   const report = lastSync?.report;
   const hasNews = report !== undefined && report.added + report.changed + report.removed > 0;
   return JSON.stringify([files, chunks, generation?.id, hasNews ? lastSync?.finishedAt : undefined]);
-}
-
-const progressEveryMs = 200;
-
-/** Syncs after a while. Pages see that it has begun, its progress a few times a second, and its end. */
-export async function syncInView(
-  hub: EventHub,
-  memory: Memory,
-  params: MemorySyncParams,
-  afterMs = 0,
-): Promise<SyncReport | undefined> {
-  let last = 0;
-  hub.tell({ type: "sync", progress: undefined, done: false });
-  try {
-    await sleep(afterMs, undefined, { ref: false, signal: params.signal });
-    return await memory.sync({
-      ...params,
-      progress(update) {
-        const now = performance.now();
-        if (now - last < progressEveryMs) return;
-        last = now;
-        hub.tell({ type: "sync", progress: update, done: false });
-      },
-    });
-  } finally {
-    hub.tell({ type: "sync", progress: undefined, done: true });
-  }
 }

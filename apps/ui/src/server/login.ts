@@ -1,8 +1,9 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
 import { bearerOf, isSameSecret } from "@memslot/core/loopback";
-import type { Context, Hono, MiddlewareHandler } from "hono";
-import { told } from "./request-checks.ts";
+import { RouteError } from "./http-answers.ts";
+import type { Asked } from "./request-listener.ts";
 
 export interface LoginOptions {
   /** In the fragment of the printed address, which browsers send to no server. Valid for one login. */
@@ -11,44 +12,42 @@ export interface LoginOptions {
   keyFile: string;
 }
 
-/** Whether a request, or its stream, comes from a signed-in page. */
-export type SignedIn = (context: Context) => boolean;
+export interface Login {
+  /** Whether a request comes from a signed-in page. */
+  signedIn: (request: IncomingMessage) => boolean;
+  /** `POST /api/login` exchanges the secret of the address for a bearer token of 7 days, signed for this port. */
+  enter: (asked: Pick<Asked, "body">) => { token: string };
+}
 
 const lifetimeMs = 7 * 24 * 60 * 60 * 1000;
 const leastKeyLength = 16;
 
-/**
- * `POST /api/login` exchanges the secret of the address for a bearer token of 7 days, signed for this port. All else
- * below `/api` needs a token.
- */
-export function serveLogin(app: Hono, { secret, keyFile }: LoginOptions, port: number): SignedIn {
+export function createLogin({ secret, keyFile }: LoginOptions, port: number): Login {
   let unused: string | undefined = secret;
   const signature = (end: string): string | undefined => {
     const key = keyIn(keyFile);
     return key && createHmac("sha256", key).update(`memslot ui\n${port}\n${end}`).digest("base64url");
   };
-  const signedIn: SignedIn = (context) => {
-    const [end = "", given = ""] = bearerOf(context.req.header("authorization"))?.split(".") ?? [];
-    const expected = signature(end);
-    return expected !== undefined && isSameSecret(given, expected) && Number(end) > Date.now();
+  return {
+    signedIn({ headers: { authorization } }) {
+      const [end = "", given = ""] = bearerOf(authorization)?.split(".") ?? [];
+      const expected = signature(end);
+      return expected !== undefined && isSameSecret(given, expected) && Number(end) > Date.now();
+    },
+    enter({ body: { secret: given } }) {
+      const end = String(Date.now() + lifetimeMs);
+      const signed = signature(end);
+      if (unused === undefined || typeof given !== "string" || !isSameSecret(given, unused))
+        throw new RouteError(
+          401,
+          "UNAUTHORIZED",
+          "this address has been used, or is an old one: start memslot ui again",
+        );
+      if (signed === undefined) throw new RouteError(401, "UNAUTHORIZED", "the key is gone: start memslot ui again");
+      unused = undefined;
+      return { token: `${end}.${signed}` };
+    },
   };
-
-  app.post("/api/login", async (context) => {
-    const body: unknown = await context.req.json().catch(() => undefined);
-    const given = typeof body === "object" && body !== null && "secret" in body ? body.secret : undefined;
-    if (unused === undefined || typeof given !== "string" || !isSameSecret(given, unused))
-      return told(context, 401, "UNAUTHORIZED", "this address has been used, or is an old one: start memslot ui again");
-    const end = String(Date.now() + lifetimeMs);
-    const signed = signature(end);
-    if (signed === undefined) return told(context, 401, "UNAUTHORIZED", "the key is gone: start memslot ui again");
-    unused = undefined;
-    return context.json({ token: `${end}.${signed}` });
-  });
-  app.use("/api/*", async (context, next) => {
-    if (signedIn(context)) return next();
-    return told(context, 401, "UNAUTHORIZED", "open the address that memslot ui prints: it lets this browser in");
-  });
-  return signedIn;
 }
 
 function keyIn(file: string): string | undefined {
@@ -59,10 +58,3 @@ function keyIn(file: string): string | undefined {
     return undefined; // Removed since.
   }
 }
-
-/** Removes cookies of earlier versions: a browser sends them to every port of this machine. */
-export const withoutOldCookies: MiddlewareHandler = async (context, next) => {
-  await next();
-  for (const [name] of (context.req.header("cookie") ?? "").matchAll(/\bmemslot-ui-\d+(?==)/gu))
-    context.res.headers.append("set-cookie", `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`);
-};

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { MemoryError, messageOf } from "@memslot/core";
-import type { Hono } from "hono";
+import { RouteError, sendBody } from "./http-answers.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -10,16 +12,16 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-interface StaticFile {
-  body: Uint8Array<ArrayBuffer>;
-  type: string;
+export interface BuiltPage {
+  /** Answers with a file, or with the page itself for the address of a view. */
+  send(request: IncomingMessage, response: ServerResponse, address: URL): Promise<void>;
 }
 
-interface BuiltPage {
-  /** By path. No other file is ever served. */
-  files: ReadonlyMap<string, StaticFile>;
-  /** By the source of a chunk, as Vite lists them. */
-  chunks: Readonly<Record<string, Chunk | undefined>>;
+interface StaticFile {
+  whole: Buffer;
+  /** Made by the first request. */
+  small?: Buffer | undefined;
+  type: string;
 }
 
 interface Chunk {
@@ -28,41 +30,46 @@ interface Chunk {
   imports?: readonly string[];
 }
 
+/** By the source of a chunk, as Vite lists them. */
+type Chunks = Readonly<Record<string, Chunk | undefined>>;
+
+/** Reads the files of the page: no other file is ever served. */
 export function readPage(folder: string): BuiltPage {
+  const files = new Map<string, StaticFile>();
+  let chunks: Chunks = {};
   try {
-    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
-    const files = names.filter((name) => types[path.extname(name)] !== undefined);
-    const built = files.map((name): [string, StaticFile] => [
-      `/${name.split(path.sep).join("/")}`,
-      { body: new Uint8Array(readFileSync(path.join(folder, name))), type: types[path.extname(name)] ?? "" },
-    ]);
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      const type = types[path.extname(name)];
+      if (type === undefined) continue;
+      files.set(`/${name.split(path.sep).join("/")}`, { whole: readFileSync(path.join(folder, name)), type });
+    }
     const manifest = path.join(folder, "manifest.json");
-    const chunks = existsSync(manifest) ? (JSON.parse(readFileSync(manifest, "utf8")) as BuiltPage["chunks"]) : {};
-    return { files: new Map(built), chunks };
+    if (existsSync(manifest)) chunks = JSON.parse(readFileSync(manifest, "utf8")) as Chunks;
   } catch (error) {
     const next = "This checkout has not been built: run `pnpm build` in its top folder.";
     throw new MemoryError("UNAVAILABLE", `the page is not in ${folder}: ${messageOf(error)}. ${next}`, {
       cause: error,
     });
   }
-}
-
-/** Serves the files by name, and the page itself for the address of every view. */
-export function servePage(app: Hono, { files, chunks }: BuiltPage): void {
-  app.get("*", (context) => {
-    const { pathname } = new URL(context.req.url);
-    const isAsset = pathname.startsWith("/assets/");
-    const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
-    if (file === undefined) return context.notFound();
-    // Names of assets change with their content.
-    const cacheControl = isAsset ? "public, max-age=31536000, immutable" : "no-cache";
-    if (!isAsset) context.header("link", filesAhead(chunks, pathname).join(", ") || undefined);
-    return context.body(file.body, 200, { "content-type": file.type, "cache-control": cacheControl });
-  });
+  return {
+    async send(request, response, { pathname }) {
+      const isAsset = pathname.startsWith("/assets/");
+      const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
+      const isRead = request.method === "GET" || request.method === "HEAD";
+      if (file === undefined || !isRead) throw new RouteError(404, "NOT_FOUND", `nothing is served at ${pathname}`);
+      const ahead = isAsset ? [] : filesAhead(chunks, pathname);
+      if (ahead.length > 0) response.setHeader("link", ahead.join(", "));
+      response.setHeader("content-type", file.type);
+      // Names of assets change with their content.
+      response.setHeader("cache-control", isAsset ? "public, max-age=31536000, immutable" : "no-cache");
+      file.small ??= gzipSync(file.whole);
+      await sendBody(request, response, 200, file.whole, file.small);
+    },
+  };
 }
 
 /** The files of the view of an address, which the browser loads beside those of the shell. */
-function filesAhead(chunks: BuiltPage["chunks"], pathname: string): string[] {
+function filesAhead(chunks: Chunks, pathname: string): string[] {
   const name = pathname.split("/")[1] || "home";
   const wanted = [`views/${name}/${name}-view.tsx`];
   const shell = new Set(["index.html", ...(chunks["index.html"]?.imports ?? [])]);
