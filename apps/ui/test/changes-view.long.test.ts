@@ -1,11 +1,11 @@
 import { writeFileSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
-import { editNote, forgetNote, readNote } from "@memslot/agent-kit";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { startUi, type UiServer } from "./support/ui-server.ts";
+import { changeNote } from "./support/agent-work.ts";
+import { startUi } from "./support/ui-server.ts";
 
 const notes = {
   "MEMORY.md": "# Facts\n\n- The staging database listens on port 5544.\n- Anna likes tea.\n",
@@ -15,30 +15,13 @@ const notes = {
 buildPage();
 useBrowser();
 
-/** A change as an agent makes it. */
-async function change({ host, workspaceDir }: UiServer, relPath: string, old: string, text?: string): Promise<void> {
-  const place = {
-    workspaceDir,
-    settings: host.agent.memorySearch,
-    stateDir: host.config.stateDir,
-    changer: { agentId: "main", session: "agent:main:tui:1", by: "memory_edit" },
-    at: new Date(),
-    timeZone: "UTC",
-    relPath,
-    old,
-  };
-  const { sha256: hash = "" } = (await readNote(place)) ?? {};
-  if (text === undefined) await forgetNote({ ...place, hash, reason: "she asked for it" });
-  else await editNote({ ...place, hash, text });
-}
-
 describe.skipIf(!hasBrowser)("the changes", () => {
   test("list the author of each change, update without a reload, and undo or restore a change after a confirmation", async () => {
     const ui = await startUi({ notes });
     const { page, complaints } = await openAt(ui, "/changes");
     await page.getByText("No changes by agents").waitFor();
-    await change(ui, "MEMORY.md", "port 5544", "port 6000");
-    await change(ui, "MEMORY.md", "- Anna likes tea.");
+    await changeNote(ui, { path: "MEMORY.md", old: "port 5544", text: "port 6000" });
+    await changeNote(ui, { path: "MEMORY.md", old: "- Anna likes tea.", reason: "she asked for it" });
     await ui.host.memory.sync({ reason: "test" });
     const cards = page.locator(".change");
     await cards.nth(1).waitFor();
@@ -59,8 +42,8 @@ describe.skipIf(!hasBrowser)("the changes", () => {
 
   test("of one note are a link on it, and one that cannot be undone any more says why and what to do", async () => {
     const ui = await startUi({ notes });
-    await change(ui, "MEMORY.md", "port 5544", "port 6000");
-    await change(ui, "memory/2026-03-05.md", "at nine", "at ten");
+    await changeNote(ui, { path: "MEMORY.md", old: "port 5544", text: "port 6000" });
+    await changeNote(ui, { path: "memory/2026-03-05.md", old: "at nine", text: "at ten" });
     writeFileSync(path.join(ui.workspaceDir, "MEMORY.md"), "# Facts\n\nRewritten.\n");
     const { page } = await openAt(ui, "/notes/MEMORY.md");
     await page.locator("article.note").getByRole("link", { name: "Changes" }).click();
@@ -76,7 +59,7 @@ describe.skipIf(!hasBrowser)("the changes", () => {
 
   test("cannot be taken back where the page only looks", async () => {
     const ui = await startUi({ notes, readOnly: true });
-    await change(ui, "MEMORY.md", "port 5544", "port 6000");
+    await changeNote(ui, { path: "MEMORY.md", old: "port 5544", text: "port 6000" });
     const { page } = await openAt(ui, "/changes");
     expect(await page.getByRole("button", { name: "Undo MEMORY.md:3" }).isDisabled()).toBe(true);
     const status = await page.evaluate(async () => {

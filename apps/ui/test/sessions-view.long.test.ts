@@ -1,18 +1,13 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { compactSession, createMemoryFlush, openSessions, type Session } from "@memslot/agent-kit";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { compactSession, createMemoryFlush } from "@memslot/agent-kit";
+import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
+import { openSession } from "./support/agent-work.ts";
 import { startUi, type UiServer } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe ferry to Oslo leaves at nine.\n" };
-
-async function openSession({ host }: UiServer, key: string): Promise<Session> {
-  const sessions = await openSessions({ stateDir: host.config.stateDir, agentId: "main" });
-  onTestFinished(() => sessions.close());
-  return await sessions.open(key);
-}
 
 /** A conversation of which the beginning was dropped: no model was there, so a digest of it is noted. */
 async function compactedSession(ui: UiServer): Promise<void> {
