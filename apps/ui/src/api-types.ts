@@ -8,6 +8,7 @@ import type {
   QuarantineRelease,
   SyncReport,
   MemoryFileFacts,
+  MemoryMap,
   MemoryFileList,
   MemorySearchResult,
   SearchReport,
@@ -242,6 +243,11 @@ export interface TimeDay {
   sessions: number;
   /** Number of flushes. */
   flushes: number;
+}
+
+export interface MapAnswer extends MemoryMap {
+  /** Of each of the notes. */
+  tags: readonly (readonly string[])[];
 }
 
 export interface TimeAnswer {

@@ -31,7 +31,7 @@ describe.skipIf(!hasBrowser)("the pictures of the documentation", () => {
   test("show the views as they are", async () => {
     const ui = await startSample();
     const { page, complaints } = await openAt(ui, "/", { timezoneId: "UTC", viewport: { width: 1200, height: 760 } });
-    await page.clock.setFixedTime(sampleNow);
+    await page.clock.install({ time: sampleNow });
     for (const { file, place, look, language, shows, click } of pictures) {
       await page.emulateMedia({ colorScheme: look });
       await page.evaluate(`localStorage.setItem("memslot-language", "${language}")`);

@@ -1,3 +1,4 @@
+import type { MapAnswer } from "../api-types.ts";
 import { homeOf } from "../notes/home.ts";
 import { dayOfMemory, timeOf } from "../notes/timeline.ts";
 import { mapLabels } from "../search/map-labels.ts";
@@ -25,7 +26,12 @@ export function createRoutes(host: UiHost, hub: EventHub, signal: AbortSignal): 
         throw new RouteError(400, "INVALID_ARGUMENT", "day must be like 2026-03-05");
       return dayOfMemory(host, day, left);
     },
-    "GET /api/map": async ({ signal: left }) => (await memory.map({ dimensions: mapDimensions, signal: left })) ?? null,
+    "GET /api/map": async ({ signal: left }): Promise<MapAnswer | null> => {
+      const map = await memory.map({ dimensions: mapDimensions, signal: left });
+      const list = await memory.listFiles({ scan: false, signal: left });
+      const tagsOf = new Map(list?.files.map(({ path, tags = [] }) => [path, tags]));
+      return map === undefined ? null : { ...map, tags: map.notes.map(({ path }) => tagsOf.get(path) ?? []) };
+    },
     "POST /api/map/labels"({ body: { groups }, signal: left }) {
       const isGroup = (group: unknown): group is string[] =>
         Array.isArray(group) && group.every((each) => typeof each === "string");

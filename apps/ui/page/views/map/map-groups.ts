@@ -1,4 +1,4 @@
-import type { MemoryMap } from "@memslot/core";
+import type { Places } from "./map-viewport.ts";
 
 /** Points that are close together. */
 export interface Group {
@@ -15,7 +15,7 @@ const mostGroups = 14;
 const rounds = 12;
 
 /** Splits points into groups (k-means, Lloyd 1982), the largest first. Equal points give equal groups. */
-export function groupsOf({ x, y }: Pick<MemoryMap, "x" | "y">): Group[] {
+export function groupsOf({ x, y }: Places): Group[] {
   if (x.length < fewestPoints) return [];
   const count = Math.min(mostGroups, Math.max(3, Math.round(Math.sqrt(x.length) / 4)));
   const gap = (index: number, at: { x: number; y: number }): number =>
@@ -47,19 +47,25 @@ export function groupsOf({ x, y }: Pick<MemoryMap, "x" | "y">): Group[] {
   return sorted.toSorted((a, b) => b.members.length - a.members.length);
 }
 
-/** The largest folders, the rest as the last kind, and the kind of each point. */
-export function foldersOf(
-  { notes, note }: Pick<MemoryMap, "notes" | "note">,
-  { top, others }: { top: string; others: string },
+/** The names with the most points, `others` as the last kind, and the kind of each point. `names`: those of each note. */
+export function kindsOf(
+  names: readonly (readonly string[])[],
+  note: readonly number[],
+  others: string,
 ): { kinds: string[]; ofPoint: Uint8Array } {
-  const names = notes.map(({ path }) => {
-    const folders = path.split("/").slice(0, -1);
-    // Most notes of an agent are below memory/.
-    return folders.slice(0, folders[0] === "memory" ? 2 : 1).join("/") || top;
-  });
-  const sizes = Map.groupBy(note, (index) => names[index] ?? top);
+  const sizes = Map.groupBy(
+    note.flatMap((index) => names[index] ?? []),
+    (name) => name,
+  );
   const ordered = [...sizes].toSorted((a, b) => b[1].length - a[1].length).map(([name]) => name);
-  const kinds = ordered.length > mostKinds ? [...ordered.slice(0, mostKinds - 1), others] : ordered;
-  const ofNote = names.map((name) => (kinds.includes(name) ? kinds.indexOf(name) : kinds.length - 1));
-  return { kinds, ofPoint: Uint8Array.from(note, (index) => ofNote[index] ?? 0) };
+  const kinds = [...ordered.slice(0, mostKinds - 1), others];
+  const ofNote = names.map((own) => kinds.findIndex((kind) => kind === others || own.includes(kind)));
+  const ofPoint = Uint8Array.from(note, (index) => ofNote[index] ?? 0);
+  return { kinds: ofPoint.includes(kinds.length - 1) ? kinds : kinds.slice(0, -1), ofPoint };
+}
+
+/** The folder of a note. Most notes of an agent are below memory/. */
+export function folderOf(path: string, top: string): string {
+  const folders = path.split("/").slice(0, -1);
+  return folders.slice(0, folders[0] === "memory" ? 2 : 1).join("/") || top;
 }

@@ -1,26 +1,27 @@
 import type { MemoryMap } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { MapAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
 import { ask, told } from "../../state/api-client.ts";
-import { go } from "../../state/page-address.ts";
+import { go, goWith, query } from "../../state/page-address.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { transcriptHref } from "../sessions/transcript-pane.tsx";
 import { MapPicture } from "./map-canvas.tsx";
-import { foldersOf, type Group, groupsOf } from "./map-groups.ts";
-import { useFinerMap } from "./use-umap-layout.ts";
+import { folderOf, type Group, groupsOf, kindsOf } from "./map-groups.ts";
+import type { Places } from "./map-viewport.ts";
+import type { FinePoints } from "./umap-layout.ts";
 
 import "./map.css";
 
 /** Passages of a group that are listed, and from which its words are taken. */
 const sampled = 24;
-const colours = Array.from({ length: 8 }, (_, index) => `--group-${index}`);
 
 /** Passages as points: similar ones are close together. */
 export default function MapView(): VNode {
-  const { data, error } = useQuery<MemoryMap | null>("/api/map");
+  const { data, error } = useQuery<MapAnswer | null>("/api/map");
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   if (data === null || data.note.length === 0)
@@ -32,11 +33,16 @@ export default function MapView(): VNode {
   return <Drawn map={data} />;
 }
 
-function Drawn({ map: first }: { map: MemoryMap }): VNode {
+function Drawn({ map: first }: { map: MapAnswer }): VNode {
   const { shown: map, isWorking } = useFinerMap(first);
   const [hovered, setHovered] = useState<number | undefined>(undefined);
   const [open, setOpen] = useState<{ group?: number; shown: readonly number[] }>({ shown: [] });
-  const { kinds, ofPoint } = useMemo(() => foldersOf(map, { top: t("map.top"), others: t("map.others") }), [map]);
+  const hasTags = first.tags.some(({ length }) => length > 0);
+  const by = hasTags && query.value.get("by") === "tag" ? "tag" : "folder";
+  const { kinds, ofPoint } = useMemo(() => {
+    const folders = first.notes.map(({ path }) => [folderOf(path, t("map.top"))]);
+    return kindsOf(by === "tag" ? first.tags : folders, first.note, t("map.others"));
+  }, [first, by]);
   const groups = useMemo(() => groupsOf(map), [map]);
   const words = useWords(map, groups);
   const labels = useMemo(() => {
@@ -61,19 +67,27 @@ function Drawn({ map: first }: { map: MemoryMap }): VNode {
       <div class="map">
         <div>
           <MapPicture
-            map={map}
-            ofPoint={ofPoint}
-            colours={colours}
+            places={map}
+            kinds={ofPoint}
             labels={labels}
             shown={open.shown}
             onHover={setHovered}
             onOpen={(index) => go(passageHref(map, index))}
           />
+          {hasTags && (
+            <label class="row">
+              {t("map.colour")}
+              <select value={by} onChange={({ currentTarget: { value } }) => goWith({ by: value }, { replace: true })}>
+                <option value="folder">{t("map.colour.folder")}</option>
+                <option value="tag">{t("map.colour.tag")}</option>
+              </select>
+            </label>
+          )}
           <ul class="legend" aria-label={t("map.legend")}>
             {kinds.map((label, index) => (
               <li key={label}>
                 <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-                  <circle cx="5" cy="5" r="5" fill={`var(${colours[index]})`} />
+                  <circle cx="5" cy="5" r="5" fill={`var(--group-${index})`} />
                 </svg>{" "}
                 {label}
               </li>
@@ -107,6 +121,22 @@ function Drawn({ map: first }: { map: MemoryMap }): VNode {
       </div>
     </>
   );
+}
+
+/** The map with a better layout, once it is computed. The last one stays until then. */
+function useFinerMap(map: MemoryMap): { shown: MemoryMap; isWorking: boolean } {
+  const [finer, setFiner] = useState<{ of: MemoryMap; shown?: MemoryMap }>();
+  useEffect(() => {
+    const worker = new Worker(new URL("./umap-worker.ts", import.meta.url), { type: "module" });
+    const done = (places?: Places): void => setFiner({ of: map, ...(places && { shown: { ...map, ...places } }) });
+    worker.addEventListener("message", ({ data }: MessageEvent<Places | undefined>) => done(data));
+    worker.addEventListener("error", () => done());
+    // Signed bytes in Base64.
+    const values = Int8Array.from(atob(map.fine ?? ""), (sign) => (sign.charCodeAt(0) << 24) >> 24);
+    worker.postMessage({ values, dimensions: values.length / map.x.length, x: map.x, y: map.y } satisfies FinePoints);
+    return () => worker.terminate();
+  }, [map]);
+  return { shown: finer?.shown ?? map, isWorking: finer?.of !== map };
 }
 
 /** The words of each group; those of the last groups until they come. */

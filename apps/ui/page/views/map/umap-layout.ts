@@ -1,21 +1,15 @@
 import { UMAP } from "umap-js";
+import type { Places } from "./map-viewport.ts";
 
 /** Points that are laid out; the others are placed beside them. */
 const mostLandmarks = 2_000;
 const neighbours = 15;
 
-export interface FinePoints {
+/** Points with their first layout. */
+export interface FinePoints extends Places {
   /** Concatenated vectors, as in `MemoryMap.fine`. */
   values: Int8Array;
   dimensions: number;
-  /** The first layout. */
-  x: readonly number[];
-  y: readonly number[];
-}
-
-export interface Places {
-  x: number[];
-  y: number[];
 }
 
 /**
@@ -43,7 +37,7 @@ export function refine({ values, dimensions, ...first }: FinePoints): Places | u
 }
 
 /** Turns and mirrors a layout so that points stay near where they were (Procrustes, Schönemann 1966). */
-function aligned({ x, y }: Places, before: Pick<FinePoints, "x" | "y">): Places {
+function aligned({ x, y }: Places, before: Places): Places {
   const [best] = [1, -1]
     .map((mirror) => {
       let [cosine, sine] = [0, 0];
