@@ -1,25 +1,30 @@
-import type { MemoryMap } from "@memslot/core";
+import type { MapAnswer } from "../src/api-types.ts";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { expectNeighbours } from "./support/layout.ts";
+import { pixelsOf } from "./support/png-pixels.ts";
 import { startUi } from "./support/ui-server.ts";
-import given from "./data/map-view.json" with { type: "json" };
 
 const topics = ["The boiler in the cellar hums.", "The bread dough rests.", "The ferry lies at the pier."];
 const notes = Object.fromEntries(
   Array.from({ length: 30 }, (_, index) => [
     `memory/${index % 2 === 0 ? "house/" : ""}2026-03-${String(index + 1).padStart(2, "0")}.md`,
-    `${topics[index % 3]} Number ${index}.\n`,
+    `${index < 5 ? "---\ntags: [night]\n---\n" : ""}${topics[index % 3]} Number ${index}.\n`,
   ]),
 );
 
 /** The picture as people see it, and its coloured pixels. */
-async function pictureOf(page: Page): Promise<{ text: string; painted: readonly { x: number; y: number }[] }> {
-  const png = (await page.locator(".map-picture").screenshot({ animations: "disabled" })).toString("base64");
-  const painted = await page.evaluate<{ x: number; y: number }[]>(`(${given.readPicture.join("\n")})("${png}")`);
-  return { text: png, painted };
+async function pictureOf(page: Page) {
+  const png = await page.locator(".map-picture").screenshot({ animations: "disabled" });
+  const { width, rgb } = await pixelsOf(page, png);
+  const painted = [...rgb.keys()].flatMap((at) => {
+    const colour = at % 3 === 0 ? rgb.subarray(at, at + 3) : [0];
+    if (Math.max(...colour) - Math.min(...colour) <= 60) return [];
+    return { x: (at / 3) % width, y: Math.floor(at / 3 / width) };
+  });
+  return { text: png.toString("base64"), painted };
 }
 
 /** The picture once two in a row are equal, and it is another one than before, or the wanted one. */
@@ -50,7 +55,7 @@ async function openMap(): Promise<Awaited<ReturnType<typeof openAt>>> {
 }
 
 /** Points without notes behind them. */
-function largeMap(count: number): MemoryMap {
+function largeMap(count: number): MapAnswer {
   const at = (index: number, factor: number): number => Math.sin(index * factor) * Math.cos(index * 0.37);
   return {
     by: "meaning",
@@ -60,6 +65,7 @@ function largeMap(count: number): MemoryMap {
       source: "memory",
       day: "2026-03-05",
     })),
+    tags: [],
     note: Array.from({ length: count }, (_, index) => index % 500),
     startLine: Array.from({ length: count }, (_, index) => index + 1),
     endLine: Array.from({ length: count }, (_, index) => index + 2),
@@ -72,18 +78,22 @@ buildPage();
 useBrowser();
 
 describe.skipIf(!hasBrowser)("the map", () => {
-  test("names its groups by the words that tell them apart, colours folders, and opens a passage", async () => {
+  test("names its groups by the words that tell them apart, colours folders or tags, and opens a passage", async () => {
     const { page, complaints } = await openMap();
     const names = await groups(page).allTextContents();
     for (const word of ["boiler", "dough", "ferry"])
       expect(names.filter((name) => name.includes(word))).toHaveLength(1);
     expect(names.join()).not.toContain("number");
-    const folders = await page.getByRole("list", { name: "Colours" }).getByRole("listitem").allTextContents();
-    expect(folders.toSorted()).toEqual([" memory", " memory/house"]);
-    const { painted } = await settled(page);
+    const legend = () => page.getByRole("list", { name: "Colours" }).getByRole("listitem").allTextContents();
+    expect((await legend()).toSorted()).toEqual([" memory", " memory/house"]);
+    const { text, painted } = await settled(page);
     const box = await page.locator(".map-picture").boundingBox();
     const [point] = painted;
     if (point === undefined || box === null) throw new Error("nothing is drawn");
+    await page.getByLabel("Colours by").selectOption("tag");
+    await expect.poll(legend).toEqual([" night", " others"]);
+    await settled(page, { not: text });
+    expect(page.url()).toContain("by=tag");
     await page.mouse.click(box.x + point.x, box.y + point.y);
     await page
       .getByText(/Number \d+\./u)
