@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)("the search", () => {
     const { page } = await openAt(ui, "/search");
     const question = "when does the ferry leave??";
     expect(question).toHaveLength(27);
-    await page.getByText("Heat pump").waitFor();
+    await page.getByText("path:folder").waitFor();
     api.reset();
     await page.clock.install();
     await page.clock.pauseAt(Date.now() + 60_000);
@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)("the search", () => {
   test("completes filters from the notes, and is used by keyboard alone", async () => {
     const ui = await startUi({ notes });
     const { page } = await openAt(ui, "/search");
-    await page.getByRole("link", { name: /Heat pump/u }).waitFor();
+    await page.getByText("path:folder").waitFor();
     await page.keyboard.type("tag:ho");
     await page.getByRole("option", { name: /^house 1/u }).waitFor();
     await page.keyboard.press("ArrowDown");
@@ -89,6 +89,45 @@ describe.skipIf(!hasBrowser)("the search", () => {
     await expect.poll(focused).toBe("Heat pump");
     await page.keyboard.press("Escape");
     await expect.poll(focused).toBe("combobox");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("e");
+    const editor = page.getByLabel("Text of the note");
+    await editor.getByText("The pump hums at night.").waitFor();
+    await expect.poll(() => page.url()).toMatch(/\/notes\/memory\/house\/pump\.md\?line=4$/u);
+    await page.goBack();
+    await expect.poll(focused).toBe("Heat pump");
+    await page.getByRole("tab", { name: "Agent view" }).click();
+    await page.keyboard.press("Escape");
+    await expect.poll(focused).toBe("combobox");
+  });
+
+  test("a card has the lines around the best match below its sections, and the preview marks the words", async () => {
+    const lines = Array.from({ length: 9 }, (_, index) => `Line ${index} of the harbour.`);
+    lines[4] = "The harbour ferry leaves at nine.";
+    const trips = `# Trips\n\n## Norway\n\n### Boats\n\n${lines.join("\n\n")}\n`;
+    const link = "[odd](//[x) and [100%](100%.md) ferries.\n";
+    const ui = await startUi({ notes: { ...notes, "memory/trips.md": trips, "memory/odd.md": link } });
+    const { page, complaints } = await openAt(ui, "/search?q=harbour+ferry");
+    const card = page.locator(".result").filter({ hasText: "memory/trips.md:" });
+    await card.getByText("Norway › Boats").waitFor();
+    await card.getByText("memory/trips.md:15").waitFor();
+    expect(await card.locator(".markdown").textContent()).not.toContain("Line 0");
+    const preview = page.getByRole("complementary", { name: "Preview" });
+    await preview.locator("mark", { hasText: "ferry" }).first().waitFor();
+    await preview.getByText("Line 0").waitFor();
+    await page.goto(`${ui.origin}/search?q=ferries`);
+    await page.locator(".result").getByText("odd", { exact: true }).first().waitFor();
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("shows what a group would see", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/search?q=ferry");
+    await page.getByText("1 result", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "As a group" }).click();
+    await page.getByText("No results").waitFor();
+    expect(await page.getByText("memory/2026-03-05.md").count()).toBe(0);
+    await page.getByRole("button", { name: "As a group", pressed: true }).click();
+    await page.getByText("1 result", { exact: true }).waitFor();
   });
 
   test.each(data.missing as [string, string, string, string][])(

@@ -25,6 +25,12 @@ describe.skipIf(!hasBrowser)("the page", () => {
     await tab.goto(`${origin}/health`);
     await tab.getByRole("heading", { level: 1 }).waitFor();
     expect([complaints.lines, await context.cookies()]).toEqual([[], []]);
+    // Choices are kept, and what the browser prefers is none.
+    const kept = (): Promise<unknown> => page.evaluate("Object.keys(localStorage).toSorted().join()");
+    expect(await kept()).toBe("memslot-token");
+    await page.keyboard.press(",");
+    await page.getByLabel("Theme").selectOption("dark");
+    expect(await kept()).toBe("memslot-theme,memslot-token");
   });
 
   test("says what to do to a browser without a secret, with a wrong or a used one, and to one that is signed out", async () => {
@@ -96,7 +102,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
     context.on("request", (asked) => void (streams += asked.url().endsWith("/api/events") ? 1 : 0));
     for (const page of pages) {
       await page.goto(`${origin}/health${new URL(url).hash}`);
-      await page.getByText("memory-core: 1 / 1").waitFor();
+      await page.getByText("1 file · 1 passage").waitFor();
     }
     writeFileSync(
       `${workspaceDir}/MEMORY.md`,
@@ -104,7 +110,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
     );
     await host.memory.sync({ reason: "test" });
     const { chunks } = host.memory.status();
-    for (const page of pages) await page.getByText(`memory-core: 1 / ${chunks}`).waitFor();
+    for (const page of pages) await page.getByText(`1 file · ${chunks} passages`).waitFor();
     expect(chunks).toBeGreaterThan(1);
     expect(streams).toBe(1);
   });

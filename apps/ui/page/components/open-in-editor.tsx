@@ -1,15 +1,13 @@
-import { effect, signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { facts } from "../state/api-client.ts";
-import { keep, kept } from "../state/preferences.ts";
+import { choice } from "../state/preferences.ts";
 import { t } from "../words/translate.ts";
 import { Icon } from "./common-components.tsx";
 
 export const editors = ["vscode", "cursor", "zed", "obsidian", "none"] as const;
 
 /** The program that opens notes; kept in this browser. */
-export const editor = signal(editors.find((name) => name === kept("editor")) ?? "vscode");
-effect(() => void keep("editor", editor.value));
+export const editor = choice("editor", editors, "vscode");
 
 /** A link that opens a note of the workspace in the editor of the settings, at a line where the editor can. */
 export function OpenInEditor({ path, line }: { path: string; line?: number | undefined }): VNode | null {

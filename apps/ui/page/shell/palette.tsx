@@ -9,11 +9,17 @@ import { go } from "../state/page-address.ts";
 import { views } from "../views/views.ts";
 import { noteHref } from "../views/notes/note-addresses.ts";
 import { t } from "../words/translate.ts";
-import { Keys } from "./keyboard-shortcuts.tsx";
 
 const mostNotes = 30;
+const isApple = /Mac|iPhone|iPad/u.test(navigator.userAgent);
 
-/** Finds views, actions and notes by name. */
+/** A key combination as the keyboard of this machine shows it. */
+function keyNames(keys: string): string {
+  if (keys.startsWith("mod+")) return (isApple ? "⌘" : "Ctrl ") + keys.slice("mod+".length).toUpperCase();
+  return keys === "Escape" ? "Esc" : keys;
+}
+
+/** Finds views, actions and notes by name, and lists the keys. */
 export function Palette({ onClose }: { onClose: () => void }): VNode {
   const [typed, setTyped] = useState("");
   const { data } = useNotes();
@@ -24,7 +30,7 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
   const goTo = (address: string): (() => void) => closing(() => go(address));
   const ways: Option[] = shortcuts.value.map(({ keys, label, run }) => {
     const icon = views.find(({ title }) => title === label)?.icon ?? "arrow-up-right";
-    return { id: `${keys} ${label}`, text: t(label), icon, hint: <Keys keys={keys} />, run: closing(run) };
+    return { id: `${keys} ${label}`, text: t(label), icon, hint: <kbd>{keyNames(keys)}</kbd>, run: closing(run) };
   });
   const files = typed === "" ? [] : (data?.notes ?? []);
   const notes = matching(files, typed, ({ title = "", path }) => `${title} ${path}`).slice(0, mostNotes);

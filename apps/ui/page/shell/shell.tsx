@@ -7,12 +7,11 @@ import { go, pathname } from "../state/page-address.ts";
 import { status, syncing } from "../state/server-events.ts";
 import { views, viewAt } from "../views/views.ts";
 import { t } from "../words/translate.ts";
-import { KeyList } from "./keyboard-shortcuts.tsx";
 import { ViewFrame } from "./lazy-view.tsx";
 import { Palette } from "./palette.tsx";
 import { Settings } from "./settings.tsx";
 
-const openDialog = signal<"palette" | "keys" | "settings" | undefined>(undefined);
+const openDialog = signal<"palette" | "settings" | undefined>(undefined);
 
 /** The whole page: the views at the side, the open one, and dialogs. */
 export function Shell(): VNode {
@@ -22,7 +21,7 @@ export function Shell(): VNode {
   useShortcuts([
     { keys: "mod+k", label: "keys.palette", run: () => (openDialog.value = "palette") },
     { keys: "/", label: "keys.search", run: focusSearch },
-    { keys: "?", label: "keys.this", run: () => (openDialog.value = "keys") },
+    { keys: "?", label: "keys.palette", run: () => (openDialog.value = "palette") },
     { keys: ",", label: "settings.title", run: () => (openDialog.value = "settings") },
     ...views.map(({ path, title }, index) => ({ keys: String(index + 1), label: title, run: () => go(path) })),
   ]);
@@ -45,7 +44,6 @@ export function Shell(): VNode {
       <main id="main" tabIndex={-1}>
         <Content />
       </main>
-      {openDialog.value === "keys" && <KeyList onClose={close} />}
       {openDialog.value === "settings" && <Settings onClose={close} />}
       {openDialog.value === "palette" && <Palette onClose={close} />}
     </>
@@ -65,23 +63,20 @@ function Content(): VNode {
         <p>{t("shell.locked.text")}</p>
       </Empty>
     );
-  // Content stays in view below the message.
-  const isOffline = session.value === "offline";
   if (session.value === "starting") return <Loading />;
   const view = viewAt(pathname.value);
   return (
     <>
-      {isOffline && (
+      {session.value === "offline" && (
         <div class="notice" role="alert">
           <strong>{t("shell.offline.title")}</strong> {t("shell.offline.text")}
         </div>
       )}
-      {view !== undefined && <ViewFrame view={view} key={view.path} />}
-      {view === undefined && (
+      {view !== undefined ? (
+        <ViewFrame view={view} key={view.path} />
+      ) : (
         <Empty title={t("shell.notFound.title")}>
-          <p>
-            <a href="/">{t("shell.notFound.text")}</a>
-          </p>
+          <a href="/">{t("shell.notFound.text")}</a>
         </Empty>
       )}
     </>
@@ -94,14 +89,13 @@ function Bar(): VNode {
   return (
     <header class="page-bar">
       <p class="brand" title={workspaceDir}>
-        <strong>{workspaceDir?.split(/[\\/]/u).at(-1) ?? "memslot"}</strong>
+        <strong class="line">{workspaceDir?.split(/[\\/]/u).at(-1) ?? "memslot"}</strong>
         {agentId !== undefined && <span class="faint line">{agentId}</span>}
         {readOnly === true && <span class="chip">{t("shell.readOnly")}</span>}
       </p>
       <HealthLine />
       <div class="tools">
         <IconButton icon="command" label={t("keys.palette")} onClick={() => (openDialog.value = "palette")} />
-        <IconButton icon="keyboard" label={t("keys.title")} onClick={() => (openDialog.value = "keys")} />
         <IconButton icon="settings" label={t("settings.title")} onClick={() => (openDialog.value = "settings")} />
       </div>
     </header>
@@ -110,22 +104,22 @@ function Bar(): VNode {
 
 /** Whether answers can be relied on, in a few words that lead to the details. */
 function HealthLine(): VNode | null {
-  const checked = syncing.value && { count: syncing.value.progress?.total ?? status.value?.files ?? 0 };
-  const [kind, text] =
-    session.value === "offline"
-      ? (["bad", t("shell.offline.title")] as const)
-      : checked !== undefined
-        ? (["faint", t("health.line.checking", checked)] as const)
-        : status.value === undefined
-          ? (["faint", t("shell.loading")] as const)
-          : status.value.fallback !== undefined || status.value.lastSyncError !== undefined
-            ? (["warn", t("search.state.degraded")] as const)
-            : (["good", t("health.line.files", { count: status.value.files ?? 0 })] as const);
   if (session.value === "locked") return null;
+  const [kind, text] = healthLine();
   return (
     <a class="health-line" href="/health">
       <i class={kind} aria-hidden="true" />
       <span class="line">{text}</span>
     </a>
   );
+}
+
+function healthLine(): ["good" | "warn" | "bad" | "faint", string] {
+  const { files = 0, fallback, lastSyncError } = status.value ?? {};
+  if (session.value === "offline") return ["bad", t("shell.offline.title")];
+  if (syncing.value !== undefined)
+    return ["faint", t("health.line.checking", { count: syncing.value.progress?.total ?? files })];
+  if (status.value === undefined) return ["faint", t("shell.loading")];
+  if (fallback !== undefined || lastSyncError !== undefined) return ["warn", t("search.state.degraded")];
+  return ["good", t("health.line.files", { count: files })];
 }

@@ -1,6 +1,5 @@
-import { effect, signal } from "@preact/signals";
+import { type Signal, effect, signal } from "@preact/signals";
 
-export type Theme = (typeof themes)[number];
 export type Language = (typeof languages)[number];
 
 export const themes = ["auto", "light", "dark"] as const;
@@ -9,18 +8,22 @@ export const languages = ["en", "zh"] as const;
 /** Without browser storage: kept until the page is reloaded. */
 const unstored = new Map<string, string>();
 
-export const theme = signal<Theme>(themes.find((name) => name === kept("theme")) ?? "auto");
-export const language = signal<Language>(
-  languages.find((name) => name === kept("language")) ?? (/^zh\b/iu.test(navigator.language) ? "zh" : "en"),
-);
+/** A choice of the user, kept in this browser once it is made. */
+export function choice<Name extends string>(name: string, names: readonly Name[], otherwise: Name): Signal<Name> {
+  const chosen = signal(names.find((each) => each === kept(name)) ?? otherwise);
+  const atFirst = chosen.value;
+  effect(() => {
+    if (chosen.value !== atFirst || kept(name) !== undefined) keep(name, chosen.value);
+  });
+  return chosen;
+}
+
+export const theme = choice("theme", themes, "auto");
+export const language = choice("language", languages, /^zh\b/iu.test(navigator.language) ? "zh" : "en");
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value;
-  keep("theme", theme.value);
-});
-effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
-  keep("language", language.value);
 });
 
 /** Values of this page in the storage of its origin (host and port). */

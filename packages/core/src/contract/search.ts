@@ -15,6 +15,8 @@ export interface MemorySearchResult extends NoteLines {
   lines?: readonly LineRange[] | undefined;
   /** Heading of the section with the first line. Absent if the snippet contains it. */
   heading?: string | undefined;
+  /** Titles above the best line, outermost first, if `explain` is set; some may be missing. */
+  sections?: readonly string[] | undefined;
   source: MemorySource;
   /** `path#Lfrom-Lto`, if citations are on. */
   citation?: string | undefined;

@@ -173,6 +173,7 @@ export const searchAnswer: Shape = {
     snippet: text,
     lines: orAbsent(kindOf("pairs of lines from startLine to endLine, in their order", areRanges)),
     heading: orAbsent(text),
+    sections: orAbsent(kindOf("texts", (value) => list.is(value) && value.every((each) => text.is(each)))),
     source: named("the name of a source", filled),
     citation: orAbsent(text),
     parts: orAbsent(kindOf("numbers for words, names, dates and meaning", areParts)),

@@ -228,7 +228,7 @@ function keepResults(
 }
 
 function withoutParts(result: MemorySearchResult): MemorySearchResult {
-  const { parts: _, ...others } = result;
+  const { parts: _, sections: _sections, ...others } = result;
   return others;
 }
 

@@ -16,7 +16,7 @@ import type { RerankStage } from "./rerank-stage.ts";
 import type { FoundLines } from "../scan/verify-lines.ts";
 import { matchStrength, ofNoDay, timeStrength } from "./confidence.ts";
 import { chooseNotes, passesScore, type ScoredPassage } from "./passages/choose-passages.ts";
-import type { Passage } from "./passages/passage.ts";
+import { type Passage, sectionsAbove } from "./passages/passage.ts";
 import { type FusionWeights, type MeaningScale, scaleOfRows } from "../fusion/score-fusion.ts";
 import { type Candidate, type Retrieved, rank, type Ranking, type RetrievedByVector, scorePartsOf } from "./rank.ts";
 import { isClosed, type SourceScope } from "./session-scope.ts";
@@ -117,7 +117,11 @@ export function outcomeOf(
   const { passages, belowScore, overLimit, overBudget, further, noteCount } = chosen;
   const explained = (passage: ScoredPassage): MemorySearchResult =>
     options.explain === true
-      ? { ...resultOf(passage), parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score) }
+      ? {
+          ...resultOf(passage),
+          sections: sectionsAbove(passage),
+          parts: scorePartsOf(passage.best, ranking.isOnlyTime, passage.score),
+        }
       : resultOf(passage);
   const lines = new Map(passages.map((passage) => [explained(passage), linesOf(passage)]));
   input.trace?.({ input, places, legs, ranking, ...chosen });

@@ -1,286 +1,189 @@
 import type { ComponentChildren, VNode } from "preact";
 import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
-import { useState } from "preact/hooks";
-import type { HealthAnswer, SearchAnswer } from "../../../src/api-types.ts";
-import { bytes, formatted, sentence, t, when, money } from "../../words/translate.ts";
-import { Failed } from "../../components/common-components.tsx";
-import { pathWith } from "../../state/api-client.ts";
-import { useQuery } from "../../state/queries.ts";
+import type { HealthAnswer } from "../../../src/api-types.ts";
+import { bytes, formatted, sentence, t, when, money, type WordName } from "../../words/translate.ts";
 
-interface CardProps {
-  now: MemoryProviderStatus;
-}
+const mostSyncs = 12;
 
-function Fact({ name, children }: { name: string; children: ComponentChildren }): VNode {
+export function Card({ title, id, children }: { title: WordName; id?: string; children: ComponentChildren }): VNode {
   return (
-    <>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </>
+    <section class="card" id={id}>
+      <h2>{t(title)}</h2>
+      {children}
+    </section>
   );
 }
 
-/** What is indexed, by kind, and the location of the index. */
-export function IndexCard({ now }: CardProps): VNode {
-  const { generation, storage } = now;
+type Cells = readonly (string | undefined)[];
+
+interface TableProps {
+  head?: readonly WordName[];
+  rows: readonly { cells: Cells; /** As a bar in the last column. */ size?: number }[];
+}
+
+/** Rows of text, with a bar beside each if they have sizes. */
+function Table({ head, rows }: TableProps): VNode {
+  const most = Math.max(1, ...rows.map(({ size = 0 }) => size));
+  if (rows.length === 0) return <p class="faint">{t("health.none")}</p>;
   return (
-    <section class="card">
-      <h2>{t("health.index")}</h2>
-      <p>
-        {now.backend}: {formatted(now.files ?? 0)} / {formatted(now.chunks ?? 0)}
-      </p>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>{t("health.source")}</th>
-              <th>{t("health.files")}</th>
-              <th>{t("health.chunks")}</th>
-              <th>{t("health.bytes")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {now.sourceCounts?.map(({ source, files, chunks, bytes: size }) => (
-              <tr key={source}>
-                <td>{source}</td>
-                <td>{formatted(files)}</td>
-                <td>{formatted(chunks)}</td>
-                <td>{size === undefined ? "" : bytes(size)}</td>
-              </tr>
+    <table>
+      {head && (
+        <thead>
+          <tr>
+            {head.map((name) => (
+              <th key={name}>{t(name)}</th>
             ))}
-          </tbody>
-        </table>
-      </div>
-      <dl class="facts">
-        {now.dbPath !== undefined && <Fact name={t("health.place")}>{now.dbPath}</Fact>}
-        {storage && <Fact name={t("health.disk")}>{bytes(storage.databaseBytes + storage.walBytes)}</Fact>}
-        {generation && (
-          <Fact name={t("health.generation")}>
-            {generation.id}{" "}
-            {generation.builtAt !== undefined && t("health.builtAt", { when: when(generation.builtAt) })}{" "}
-            {generation.next && t("health.next", { files: generation.next.files })}
-          </Fact>
-        )}
-      </dl>
-    </section>
+          </tr>
+        </thead>
+      )}
+      <tbody>
+        {rows.map(({ cells, size }) => (
+          <tr key={cells.join(" ")}>
+            {cells.map((cell, index) => (
+              <td key={index}>{cell}</td>
+            ))}
+            {size !== undefined && (
+              <td class="bar">
+                <meter value={size} max={most} aria-label={cells[0]} />
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
-/** How changes are detected, and the result of the last sync. */
-export function SyncCard({ now }: CardProps): VNode {
-  const { freshness, watch, lastSync } = now;
-  const { report } = lastSync ?? {};
+/** Names and values; a row without a value is left out. */
+function Facts({ rows }: { rows: readonly (readonly [WordName, string | undefined])[] }): VNode {
   return (
-    <section class="card">
-      <h2>{t("health.fresh")}</h2>
-      <dl class="facts">
-        {freshness && (
-          <Fact name={t("health.fresh")}>
-            {t(`health.by.${freshness.by}`)}{" "}
-            {freshness.reason && <span class="faint">({sentence(freshness.reason)})</span>}
-          </Fact>
-        )}
-        {watch && (
-          <Fact name={t("health.watch")}>
-            {t(`health.watch.${watch.mode}`, { count: watch.folders ?? 0 })}{" "}
-            {watch.reason && <span class="faint">({sentence(watch.reason)})</span>}
-          </Fact>
-        )}
-        <Fact name={t("health.sync")}>
-          {lastSync === undefined || report === undefined ? (
-            t("health.sync.never")
-          ) : (
-            <>
-              {when(lastSync.finishedAt)}
-              <br />
-              {t("health.sync.what", {
-                added: report.added,
-                changed: report.changed,
-                removed: report.removed,
-                unchanged: report.unchanged,
-                failed: report.failed.length,
-                ms: Math.round(lastSync.durationMs),
-                reason: lastSync.reason,
-              })}
-            </>
-          )}
-        </Fact>
-      </dl>
-    </section>
+    <dl class="facts">
+      {rows.map(([name, value]) => {
+        if (value === undefined || value === "") return null;
+        return [<dt key={name}>{t(name)}</dt>, <dd key={value}>{value}</dd>];
+      })}
+    </dl>
+  );
+}
+
+function withReason(text: string, reason: string | undefined): string {
+  return reason === undefined ? text : `${text} (${sentence(reason)})`;
+}
+
+/** What is indexed, by kind, the location of the index, and how changes are noticed. */
+export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
+  const { generation, storage, freshness, watch, lastSync } = now;
+  const counts = [
+    t("health.line.files", { count: now.files ?? 0 }),
+    t("notes.passages", { count: now.chunks ?? 0 }),
+    now.backend,
+  ];
+  const build = generation && [
+    String(generation.id),
+    generation.builtAt && t("health.builtAt", { when: when(generation.builtAt) }),
+    generation.next && t("health.next", { files: generation.next.files }),
+  ];
+  return (
+    <Card title="health.index">
+      <p>{counts.join(" · ")}</p>
+      <Table
+        head={["health.source", "health.files", "health.chunks", "health.bytes"]}
+        rows={(now.sourceCounts ?? []).map(({ source, files, chunks, bytes: size }) => {
+          return { cells: [source, formatted(files), formatted(chunks), size === undefined ? "" : bytes(size)] };
+        })}
+      />
+      <Facts
+        rows={[
+          ["health.place", now.dbPath],
+          ["health.disk", storage && bytes(storage.databaseBytes + storage.walBytes)],
+          ["health.generation", build?.filter(Boolean).join(" · ")],
+          ["health.fresh", freshness && withReason(t(`health.by.${freshness.by}`), freshness.reason)],
+          [
+            "health.watch",
+            watch && withReason(t(`health.watch.${watch.mode}`, { count: watch.folders ?? 0 }), watch.reason),
+          ],
+          ["health.sync", lastSync === undefined ? t("health.sync.never") : when(lastSync.finishedAt)],
+        ]}
+      />
+    </Card>
   );
 }
 
 /** Vectors: their provider, number and problems. */
-export function MeaningCard({ now, details }: CardProps & Pick<HealthAnswer, "details">): VNode {
+export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pick<HealthAnswer, "details">): VNode {
   const { embedding, vector, provider, model } = now;
+  const { budget, circuit, pending, quarantined = [], reason } = embedding ?? {};
+  const spaces = details?.spaces.map((space) => {
+    const size = t("health.space", { vectors: space.vectors, dimensions: space.dimensions });
+    return [space.provider, space.model, size, space.inUse && t("health.inUse")].filter(Boolean).join(" ");
+  });
   return (
-    <section class="card">
-      <h2>{t("health.meaning")}</h2>
-      <dl class="facts">
-        <Fact name={t("health.provider")}>{provider}</Fact>
-        {model !== undefined && <Fact name={t("health.model")}>{model}</Fact>}
-        {vector && <Fact name={t("health.vectors")}>{formatted(vector.embedded ?? 0)}</Fact>}
-        {embedding?.budget && (
-          <Fact name={t("health.budget")}>
-            {t("common.of", { part: embedding.budget.usedToday, all: embedding.budget.tokensPerDay })}
-          </Fact>
-        )}
-      </dl>
-      {details && details.spaces.length > 0 && (
-        <ul>
-          {details.spaces.map(({ provider: by, model: of, dimensions, vectors, inUse }) => (
-            <li key={`${by} ${of} ${dimensions}`}>
-              {by} {of}: {t("health.space", { vectors, dimensions })} {inUse && t("health.inUse")}
-            </li>
-          ))}
-        </ul>
+    <Card title="health.meaning">
+      <Facts
+        rows={[
+          ["health.provider", provider],
+          ["health.model", model],
+          ["health.vectors", vector && formatted(vector.embedded ?? 0)],
+          ["health.budget", budget && t("common.of", { part: budget.usedToday, all: budget.tokensPerDay })],
+          ["health.spaces", spaces?.join("; ")],
+        ]}
+      />
+      {reason !== undefined && <p class="faint">{sentence(reason)}</p>}
+      {circuit && (
+        <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: circuit.reason })}</p>
       )}
-      {embedding && <p class="faint">{sentence(embedding.reason)}</p>}
-      {embedding?.circuit && (
-        <p class="warn">
-          {t("health.circuit", { when: when(embedding.circuit.nextProbeAt), reason: embedding.circuit.reason })}
-        </p>
-      )}
-      {embedding?.pending && (
-        <p class="warn">{t("health.pending", { count: embedding.pending.chunks, reason: embedding.pending.reason })}</p>
-      )}
-      {embedding?.quarantined && embedding.quarantined.length > 0 && (
+      {pending && <p class="warn">{t("health.pending", { count: pending.chunks, reason: pending.reason })}</p>}
+      {quarantined.length > 0 && (
         <>
           <h3>{t("health.quarantined")}</h3>
           <ul>
-            {embedding.quarantined.map(({ path, startLine, endLine, reason }) => (
+            {quarantined.map(({ path, startLine, endLine, reason: why }) => (
               <li key={`${path} ${startLine}`}>
-                {path}:{startLine}-{endLine} {reason}
+                {path}:{startLine}-{endLine} {why}
               </li>
             ))}
           </ul>
         </>
       )}
-    </section>
+    </Card>
   );
 }
 
-const few = 8;
+const kinds = ["added", "changed", "removed", "failed"] as const;
+
+/** Numbers of files that a sync has found changed, without zeros. */
+export function changedFiles(of: Partial<Record<(typeof kinds)[number], number | undefined>>): string {
+  const found = kinds.filter((kind) => of[kind]).map((kind) => t(`health.files.${kind}`, { count: of[kind] ?? 0 }));
+  return found.join(" · ") || t("health.files.same");
+}
 
 /** The last syncs of all processes, newest first, with their durations. */
 export function HistoryCard({ syncs }: Pick<IndexDetails, "syncs">): VNode {
-  const [isWhole, setWhole] = useState(false);
-  const longest = Math.max(1, ...syncs.map(({ durationMs }) => durationMs));
   return (
-    <section class="card wide">
-      <h2>{t("health.history")}</h2>
-      {syncs.length === 0 && <p class="faint">{t("health.none")}</p>}
-      {syncs.length > 0 && (
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th>{t("health.history.when")}</th>
-                <th>{t("health.history.why")}</th>
-                <th>{t("health.history.what")}</th>
-                <th>{t("health.history.ms")}</th>
-                <th class="bar">
-                  <span class="hidden">{t("health.history.ms")}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {syncs.slice(0, isWhole ? syncs.length : few).map((sync) => (
-                <tr key={`${sync.finishedAt} ${sync.reason}`}>
-                  <td>{when(sync.finishedAt, { dateStyle: "medium", timeStyle: "medium" })}</td>
-                  <td>{sync.reason}</td>
-                  <td class={sync.error === undefined ? "" : "bad"}>{sync.error ?? filesOf(sync)}</td>
-                  <td>{formatted(Math.round(sync.durationMs))}</td>
-                  <td class="bar">
-                    <meter value={sync.durationMs} max={longest} aria-label={sync.finishedAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {syncs.length > few && (
-        <button type="button" class="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          {t(isWhole ? "health.history.less" : "health.history.all", { count: syncs.length })}
-        </button>
-      )}
-    </section>
-  );
-}
-
-function filesOf({ added = 0, changed = 0, removed = 0, failed = 0 }: IndexDetails["syncs"][number]): string {
-  return t("health.history.files", { added, changed, removed, failed });
-}
-
-/** Searches as in a session with a shared audience, and lists the missing results. */
-export function SharedCard(): VNode {
-  const [typed, setTyped] = useState("");
-  const [asked, setAsked] = useState("");
-  const none = asked === "" ? undefined : asked;
-  const own = useQuery<SearchAnswer>(none && pathWith("/api/search", { q: asked }));
-  const group = useQuery<SearchAnswer>(none && pathWith("/api/search", { q: asked, shared: true }));
-  return (
-    <section class="card">
-      <h2>{t("health.shared")}</h2>
-      <p>{t("health.shared.text")}</p>
-      <form
-        class="row"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setAsked(typed.trim());
-        }}
-      >
-        <input
-          type="text"
-          aria-label={t("health.shared.ask")}
-          value={typed}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-        />
-        <button type="submit">{t("health.shared.ask")}</button>
-      </form>
-      {group.error && <Failed error={group.error} />}
-      {own.data && group.data && (
-        <div role="status">
-          <p>{t("health.shared.count", { count: group.data.results.length, own: own.data.results.length })}</p>
-          <ul>
-            {group.data.results.map(({ path, startLine }) => (
-              <li key={`${path} ${startLine}`}>
-                {path}:{startLine}
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-    </section>
+    <Card title="health.history">
+      <Table
+        head={["health.history.when", "health.history.why", "health.history.what", "health.history.ms"]}
+        rows={syncs.slice(0, mostSyncs).map(({ finishedAt, reason, error, durationMs, ...files }) => {
+          const at = when(finishedAt, { dateStyle: "medium", timeStyle: "medium" });
+          const cells = [at, reason, error ?? changedFiles(files), formatted(Math.round(durationMs))];
+          return { cells };
+        })}
+      />
+    </Card>
   );
 }
 
 /** Tokens sent to providers by day, and their cost if known. */
 export function UsageCard({ usage, details }: Pick<HealthAnswer, "usage" | "details">): VNode {
-  const most = Math.max(1, ...usage.map(({ tokens }) => tokens));
   const { price } = details ?? {};
   return (
-    <section class="card">
-      <h2>{t("health.usage")}</h2>
-      {usage.length === 0 && <p class="faint">{t("health.none")}</p>}
-      {usage.length > 0 && (
-        <table>
-          <tbody>
-            {usage.map(({ day, tokens, usd }) => (
-              <tr key={day}>
-                <th scope="row">{day}</th>
-                <td>{formatted(tokens)}</td>
-                <td>{usd === undefined ? "" : money(usd)}</td>
-                <td class="bar">
-                  <meter value={tokens} max={most} aria-label={day} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+    <Card title="health.usage">
+      <Table
+        rows={usage.map(({ day, tokens, usd }) => {
+          return { cells: [day, formatted(tokens), usd === undefined ? "" : money(usd)], size: tokens };
+        })}
+      />
       {price && <p class="faint">{t("health.price", { price: money(price.usdPerMillionTokens), day: price.asOf })}</p>}
-    </section>
+    </Card>
   );
 }

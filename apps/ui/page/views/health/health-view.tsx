@@ -4,43 +4,54 @@ import { Failed, Loading } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { status, syncing } from "../../state/server-events.ts";
 import { sentence, t } from "../../words/translate.ts";
-import { ActionList, nextStep, useActions, Verdict } from "./health-actions.tsx";
-import { IndexCard, MeaningCard, SyncCard, HistoryCard, SharedCard, UsageCard } from "./health-cards.tsx";
+import { HealthActions } from "./health-actions.tsx";
+import { Card, HistoryCard, IndexCard, MeaningCard, UsageCard } from "./health-cards.tsx";
 
 import "./health.css";
 
 /** The verdict on the memory and the next step, with details below. */
 export default function HealthView(): VNode {
   const now = status.value;
-  const actions = useActions();
   const { data, error } = useQuery<HealthAnswer>("/api/health");
-  const next = data && nextStep(data.health, now?.embedding?.quarantined?.length ?? 0);
+  const { health, details, usage } = data ?? {};
+  const excluded = health?.survey?.excluded;
   const notices = now?.custom?.notices ?? [];
   return (
     <>
       <h1>{t("nav.health")}</h1>
       {error && <Failed error={error} />}
-      {data ? <Verdict health={data.health} actions={actions} next={next} /> : !error && <Loading />}
       <Checking />
+      {health === undefined && !error && <Loading lines={9} />}
       <div class="cards">
-        {now && <IndexCard now={now} />}
-        <SkippedCard excluded={data?.health.survey?.excluded} />
-        <ActionList actions={actions} next={next} />
-        {now && <SyncCard now={now} />}
-        {now && <MeaningCard now={now} details={data?.details} />}
-        {data && <UsageCard usage={data.usage} details={data.details} />}
-        {data?.details && <HistoryCard syncs={data.details.syncs} />}
+        {health && <HealthActions health={health} refused={now?.embedding?.quarantined?.length ?? 0} />}
+        {excluded && (
+          <Card title="health.problems" id="skipped">
+            {excluded.count === 0 && <p class="faint">{t("health.none")}</p>}
+            {excluded.byConfiguration > 0 && (
+              <p class="faint">{t("health.accepted", { count: excluded.byConfiguration })}</p>
+            )}
+            <ul>
+              {excluded.notes.map(({ path, reason }) => (
+                <li key={path}>
+                  <strong>{path}</strong> {sentence(reason)}
+                </li>
+              ))}
+            </ul>
+          </Card>
+        )}
         {notices.length > 0 && (
-          <section class="card">
-            <h2>{t("health.notices")}</h2>
+          <Card title="health.notices">
             <ul>
               {notices.map((notice) => (
                 <li key={notice}>{sentence(notice)}</li>
               ))}
             </ul>
-          </section>
+          </Card>
         )}
-        <SharedCard />
+        {now && <IndexCard now={now} />}
+        {now && <MeaningCard now={now} details={details} />}
+        {usage && <UsageCard usage={usage} details={details} />}
+        {details && <HistoryCard syncs={details.syncs} />}
       </div>
     </>
   );
@@ -57,28 +68,5 @@ function Checking(): VNode | null {
         : t("health.line.checking", { count: status.value?.files ?? 0 })}{" "}
       <progress aria-label={t("health.sync")} {...(progress && { value: progress.completed, max: progress.total })} />
     </p>
-  );
-}
-
-type Survey = NonNullable<HealthAnswer["health"]["survey"]>;
-
-/** Notes and folders that are not searched, each with the reason. */
-function SkippedCard({ excluded }: { excluded: Survey["excluded"] | undefined }): VNode {
-  return (
-    <section class="card" id="skipped">
-      <h2>{t("health.problems")}</h2>
-      {excluded === undefined && <Loading />}
-      {excluded?.count === 0 && <p class="faint">{t("health.none")}</p>}
-      {excluded !== undefined && excluded.byConfiguration > 0 && (
-        <p class="faint">{t("health.accepted", { count: excluded.byConfiguration })}</p>
-      )}
-      <ul>
-        {excluded?.notes.map(({ path, reason }) => (
-          <li key={path}>
-            <strong>{path}</strong> {sentence(reason)}
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }

@@ -17,16 +17,16 @@ export function noteHref(
 export function noteAt(pathname: string, query: URLSearchParams): string | undefined {
   const written = pathname.replace(/^\/notes\/?/u, "");
   if (written === "") return query.get("file") ?? undefined;
-  return written
-    .split("/")
-    .map((part) => {
-      try {
-        return decodeURIComponent(part);
-      } catch {
-        return part; // Typed by hand.
-      }
-    })
-    .join("/");
+  return written.split("/").map(decoded).join("/");
+}
+
+/** A part of an address as text; one typed by hand may be none. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export interface Citation {

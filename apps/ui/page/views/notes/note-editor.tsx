@@ -9,7 +9,7 @@ import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
 import { type Draft, isChanged, keepDraft } from "./drafts.ts";
 import type { EditorOptions } from "./markdown-editor.ts";
-import { FrontMatter } from "./note-body.tsx";
+import { FrontMatter } from "./front-matter.tsx";
 import { NoteDialog } from "./note-dialog.tsx";
 
 interface NoteEditorProps {
@@ -17,12 +17,14 @@ interface NoteEditorProps {
   draft: Draft;
   /** The note on disk; undefined: it no longer exists. */
   disk: NoteContent | undefined;
+  /** First and last requested line. */
+  asked: EditorOptions["asked"];
   /** The note was saved, or was found changed. */
   onAnswer: () => void;
 }
 
 /** The editor of a note. It overwrites no change on disk. */
-export function NoteEditor({ path, draft, disk, onAnswer }: NoteEditorProps): VNode {
+export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorProps): VNode {
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const [isAsking, setAsking] = useState(false);
   const latest = useRef(draft);
@@ -75,6 +77,7 @@ export function NoteEditor({ path, draft, disk, onAnswer }: NoteEditorProps): VN
       <MarkdownEditor
         key={draft.base.sha256}
         text={draft.text}
+        asked={asked}
         against={draft.isMerged === true ? draft.base.text : undefined}
         onChange={(text) => keepDraft(path, { ...latest.current, text })}
       />

@@ -1,6 +1,5 @@
-import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { NoteAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Icon, Loading } from "../../components/common-components.tsx";
 import { OpenInEditor } from "../../components/open-in-editor.tsx";
@@ -25,6 +24,12 @@ export function NotePane({ path }: { path: string }): VNode {
   const edit = (): void => {
     if (data && !isFixed && draft === undefined) keepDraft(path, { text: data.note.text, base: data.note });
   };
+  const isEditAsked = query.value.get("edit") === "1";
+  useEffect(() => {
+    if (!isEditAsked || data?.path !== path) return;
+    edit();
+    goWith({ edit: undefined }, { replace: true });
+  }, [isEditAsked, data?.path]);
   useShortcuts([{ keys: "e", label: "keys.edit", run: edit }]);
   const isGone = error?.status === 404;
   if (error && !isGone) return <Failed error={error} />;
@@ -82,56 +87,56 @@ export function NotePane({ path }: { path: string }): VNode {
         {note?.fixed !== undefined && <p class="faint">{note.fixed}</p>}
       </header>
       {draft !== undefined ? (
-        <NoteEditor path={path} draft={draft} disk={note} onAnswer={() => refetch(asked)} />
+        <NoteEditor path={path} draft={draft} disk={note} asked={lines} onAnswer={() => refetch(asked)} />
       ) : isRaw ? (
         <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (
-        <NoteBody text={note?.text ?? ""} facts={data?.facts} asked={lines} />
+        <NoteBody path={path} text={note?.text ?? ""} facts={data?.facts} asked={lines} />
       )}
-      {data?.facts && <NoteLinks facts={data.facts} />}
+      {data?.facts && (
+        <footer class="note-links">
+          <LinkList
+            title="notes.links"
+            count={data.facts.linkCount}
+            links={data.facts.links.map(({ path: to, target, line }) => {
+              if (to === undefined) return { href: to, name: target, beside: `:${line} ${t("notes.link.missing")}` };
+              return { href: noteHref(to), name: to, beside: `:${line}` };
+            })}
+          />
+          <LinkList
+            title="notes.backlinks"
+            count={data.facts.backlinkCount}
+            links={data.facts.backlinks.map(({ path: from, line, text: beside }) => {
+              return { href: noteHref(from, { line: String(line) }), name: `${from}:${line}`, beside };
+            })}
+          />
+        </footer>
+      )}
       {dialog}
     </article>
   );
 }
 
-function NoteLinks({ facts: { links, linkCount, backlinks, backlinkCount } }: { facts: MemoryFileFacts }): VNode {
-  return (
-    <footer class="note-links">
-      <LinkList title={t("notes.links")} count={linkCount}>
-        {links.map(({ path: to, target, line }, index) => (
-          <li key={index}>
-            {to === undefined ? (
-              <span class="faint">
-                {target}: {t("notes.link.missing")}
-              </span>
-            ) : (
-              <a href={noteHref(to)}>{to}</a>
-            )}{" "}
-            <span class="faint">:{line}</span>
-          </li>
-        ))}
-      </LinkList>
-      <LinkList title={t("notes.backlinks")} count={backlinkCount}>
-        {backlinks.map(({ path: from, line, text }, index) => (
-          <li key={index}>
-            <a href={noteHref(from, { line: String(line) })}>
-              {from}:{line}
-            </a>{" "}
-            <span class="faint">{text}</span>
-          </li>
-        ))}
-      </LinkList>
-    </footer>
-  );
+interface LinkListProps {
+  title: "notes.links" | "notes.backlinks";
+  count: number;
+  links: readonly { href: string | undefined; name: string; beside: string }[];
 }
 
-function LinkList({ title, count, children }: { title: string; count: number; children: VNode[] }): VNode {
+function LinkList({ title, count, links }: LinkListProps): VNode {
   return (
     <section>
       <h2>
-        {title} {count > 0 && <span class="faint">{t("common.of", { part: children.length, all: count })}</span>}
+        {t(title)} {count > 0 && <span class="faint">{t("common.of", { part: links.length, all: count })}</span>}
       </h2>
-      {count === 0 ? <p class="faint">{t("notes.links.none")}</p> : <ul>{children}</ul>}
+      {count === 0 && <p class="faint">{t("notes.links.none")}</p>}
+      <ul>
+        {links.map(({ href, name, beside }, index) => (
+          <li key={index}>
+            {href === undefined ? name : <a href={href}>{name}</a>} <span class="faint">{beside}</span>
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }

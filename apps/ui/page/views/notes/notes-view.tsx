@@ -19,6 +19,7 @@ export default function NotesView(): VNode {
   const { data, error } = useNotes();
   const [isNew, setNew] = useState(false);
   const open = noteAt(pathname.value, query.value);
+  const isWide = matchMedia("(min-width: 60.01rem)").matches;
   const filter = query.value.get("filter") ?? "";
   const isFixed = facts.value?.readOnly === true;
   useShortcuts([
@@ -34,6 +35,8 @@ export default function NotesView(): VNode {
     else goWith({ filter: text }, { replace: true });
   };
   const pinned = ["MEMORY.md", "USER.md", `memory/${facts.value?.today}.md`].filter((path) => data.byPath.has(path));
+  // Beside the list there is always a note.
+  const shown = open ?? (isWide ? (pinned[0] ?? files[0]?.path) : undefined);
   return (
     <div class={open === undefined ? "split notes" : "split notes has-detail"}>
       <aside class="list">
@@ -51,7 +54,7 @@ export default function NotesView(): VNode {
         <ul class="rows" aria-label={t("home.pinned")}>
           {pinned.map((path) => (
             <li key={path}>
-              <a href={noteHref(path)} aria-current={path === open ? "page" : undefined}>
+              <a href={noteHref(path)} aria-current={path === shown ? "page" : undefined}>
                 <Icon name={path.includes("/") ? "file-clock" : "pin"} />
                 <span class="line">{path.includes("/") ? t("notes.today") : path}</span>
               </a>
@@ -68,17 +71,14 @@ export default function NotesView(): VNode {
             <Icon name="arrow-left" /> {t("keys.back")}
           </a>
         )}
-        {open !== undefined ? (
-          <NotePane path={open} key={open} />
+        {shown !== undefined ? (
+          <NotePane path={shown} key={shown} />
         ) : files.length === 0 ? (
           <Empty title={t("notes.empty.title")} icon="notebook-text">
             <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
           </Empty>
         ) : (
-          <>
-            <h1>{t("notes.title")}</h1>
-            <p>{t("notes.choose")}</p>
-          </>
+          <h1 class="hidden">{t("nav.notes")}</h1>
         )}
       </div>
       {isNew && <NoteDialog action="create" path="memory/" onClose={() => setNew(false)} />}

@@ -1,97 +1,82 @@
+import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ShownLine } from "../../../src/api-types.ts";
 import { languageOf } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
-import { t } from "../../words/translate.ts";
-import { noteHref } from "./note-addresses.ts";
+import { decoded, noteHref } from "./note-addresses.ts";
+import type { RenderedBlock } from "./render-markdown.ts";
 
-type Render = typeof import("./render-markdown.ts").renderMarkdown;
-type Lines = readonly ShownLine[];
+let loaded: typeof import("./render-markdown.ts").renderMarkdown | undefined;
 
-let loaded: Render | undefined;
+interface NoteText {
+  path: string;
+  text: string;
+  /** With the links of the note. */
+  facts?: MemoryFileFacts | undefined;
+  /** Words to highlight. */
+  matches?: readonly string[] | undefined;
+}
 
-/** The renderer of Markdown, which is loaded on first use. */
-export function useMarkdown(): Render | undefined {
+/** The blocks of a note or a part of one as Markdown. Undefined while the renderer loads, on first use. */
+export function useMarkdown({ path, text, facts, matches = [] }: NoteText): RenderedBlock[] | undefined {
   const [render, setRender] = useState(() => loaded);
   useEffect(() => {
     if (render === undefined)
       void import("./render-markdown.ts").then(({ renderMarkdown }) => setRender(() => (loaded = renderMarkdown)));
   }, []);
-  return render;
+  const words = matches.join("\n");
+  return useMemo(
+    () =>
+      render?.(text, { hrefOf: (kind, target) => linkOf(kind, target, path, facts), highlighted: words.split("\n") }),
+    [render, text, facts, words],
+  );
 }
 
-/** Texts that a rendered note contains. */
-export function markdownWords(): { image: string; done: string; open: string; missing: string } {
-  return {
-    image: t("notes.image"),
-    done: t("notes.task.done"),
-    open: t("notes.task.open"),
-    missing: t("notes.link.missing"),
-  };
+/** Shows rendered blocks, which are sanitised, before the next paint: they appear once, as they stay. */
+export function Markdown({ blocks }: { blocks: readonly RenderedBlock[] }): VNode {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(
+    () => place.current?.replaceChildren(...blocks.map(({ content }) => content.cloneNode(true))),
+    blocks,
+  );
+  const text = blocks.map(({ content }) => content.textContent).join("\n");
+  return <div ref={place} class="markdown" lang={languageOf(text)} />;
 }
 
 /** Some lines of a note as Markdown, with their matches highlighted. */
-export function Passage({ lines, path }: { lines: Lines; path: string }): VNode {
-  const place = useRef<HTMLDivElement>(null);
-  const render = useMarkdown();
+export function Passage({ lines, path }: { lines: readonly ShownLine[]; path: string }): VNode {
   const texts = lines.map((line) => (line.kind === "gap" ? "\n…\n" : line.parts.map(({ text }) => text).join("")));
-  const text = withoutFrontMatter(texts)
-    .join("\n")
-    .replace(/^\s*…\n|\n…\s*$/gu, "");
-  const matches = lines.flatMap((line) => (line.kind === "gap" ? [] : line.parts.filter(({ match }) => match)));
-  const words = [...new Set(matches.map((part) => part.text.toLowerCase()))].join("\n");
-  // Before the paint: a result appears once, as it stays.
-  useLayoutEffect(() => {
-    if (render === undefined) return;
-    const hrefOf = (kind: "wiki" | "markdown", target: string): string => linkOf(kind, target, path);
-    const blocks = render(text.split("\n"), 0, { hrefOf, words: markdownWords() });
-    place.current?.replaceChildren(...blocks.map(({ content }) => content));
-    if (place.current !== null && words !== "") highlight(place.current, words.split("\n"));
-  }, [render, text, words]);
-  const isPlain = render === undefined;
+  const text = texts.join("\n").replace(/^\s*…\n|\n…\s*$/gu, "");
+  const blocks = useMarkdown({ path, text, matches: matchesIn(lines) });
+  if (blocks !== undefined) return <Markdown blocks={blocks} />;
   return (
-    <div key={String(isPlain)} ref={place} class={isPlain ? "markdown plain-text" : "markdown"} lang={languageOf(text)}>
-      {isPlain && text}
+    <div class="markdown plain-text" lang={languageOf(text)}>
+      {text}
     </div>
   );
 }
 
-function withoutFrontMatter(texts: readonly string[]): readonly string[] {
-  const end = texts.findIndex((line, index) => index > 0 && line.trimEnd() === "---");
-  return texts[0]?.trimEnd() === "---" && end > 0 ? texts.slice(end + 1) : texts;
+/** Matching parts of lines, each once. */
+export function matchesIn(lines: readonly ShownLine[]): string[] {
+  const parts = lines.flatMap((line) => (line.kind === "gap" ? [] : line.parts));
+  return [...new Set(parts.flatMap(({ text, match }) => (match ? text.toLowerCase() : [])))];
 }
 
-/** Where a link of a passage leads. Without the index of its note, the target of `[[name]]` is looked up by the tree. */
-function linkOf(kind: "wiki" | "markdown", target: string, path: string): string {
+/** Where a link of a note leads on this page. Without the links of the note, the tree looks up `[[name]]`. */
+function linkOf(
+  kind: "wiki" | "markdown",
+  target: string,
+  path: string,
+  facts: MemoryFileFacts | undefined,
+): string | undefined {
+  if (facts !== undefined) {
+    const written = [target, decoded(target)];
+    const link = facts.links.find((each) => each.kind === kind && written.includes(each.target));
+    return link?.path === undefined ? undefined : noteHref(link.path, { heading: link.heading });
+  }
   const [name = "", heading] = target.split("#");
   if (kind === "wiki") return pathWith("/notes", { filter: name });
-  const { pathname } = new URL(name, `http://notes/${path}`);
-  return noteHref(decodeURIComponent(pathname.slice(1)), { heading });
-}
-
-/** Highlights whole words of a rendered text; Han characters also within others. */
-function highlight(root: Element, words: readonly string[]): void {
-  const parts = words
-    .toSorted((a, b) => b.length - a.length)
-    .map((word) => {
-      const [start, end] = [word.slice(0, 1), word.slice(-1)].map((sign) => /[\p{L}\p{N}]/u.test(sign) && !isHan(sign));
-      const text = word.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`);
-      return `${start ? String.raw`(?<![\p{L}\p{N}])` : ""}${text}${end ? String.raw`(?![\p{L}\p{N}])` : ""}`;
-    });
-  const pattern = new RegExp(parts.join("|"), "giu");
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  const texts: Text[] = [];
-  while (walker.nextNode()) texts.push(walker.currentNode as Text);
-  for (const node of texts)
-    for (const found of [...node.data.matchAll(pattern)].toReversed()) {
-      const range = document.createRange();
-      range.setStart(node, found.index);
-      range.setEnd(node, found.index + found[0].length);
-      range.surroundContents(document.createElement("mark"));
-    }
-}
-
-function isHan(sign: string): boolean {
-  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(sign);
+  const address = URL.parse(name, `http://notes/${path}`);
+  return address === null ? undefined : noteHref(decoded(address.pathname.slice(1)), { heading });
 }

@@ -1,5 +1,7 @@
 import DOMPurify, { type Config } from "dompurify";
 import MarkdownIt, { type Token } from "markdown-it";
+import { t } from "../../words/translate.ts";
+import { frontMatterOf } from "./front-matter.tsx";
 
 /** A top-level block of a note, with its lines, 1-based and inclusive. */
 export interface RenderedBlock {
@@ -8,15 +10,12 @@ export interface RenderedBlock {
   content: DocumentFragment;
 }
 
-/** Resolves links of the note, and supplies texts. */
-export interface RenderWorld {
-  /** The address on this page; undefined: no such note. */
+interface RenderOptions {
+  /** The address of a link on this page; undefined: no such note. */
   hrefOf: (kind: "wiki" | "markdown", target: string) => string | undefined;
-  words: { image: string; done: string; open: string; missing: string };
+  /** Words to highlight. */
+  highlighted: readonly string[];
 }
-
-/** The environment of the rules. */
-type Env = { world: RenderWorld };
 
 /** The only HTML that a note can produce. */
 const allowed: Config = {
@@ -25,9 +24,9 @@ const allowed: Config = {
     "p h1 h2 h3 h4 h5 h6 ul ol li a em strong s code pre blockquote table thead tbody tr th td hr br span #text".split(
       " ",
     ),
-  ALLOWED_ATTR: ["href", "class", "title", "start", "rel", "target", "role", "aria-label", "data-from", "data-to"],
+  ALLOWED_ATTR: ["href", "class", "title", "start", "rel", "target", "role", "aria-label"],
   // The pattern below is for addresses; these are none.
-  ADD_URI_SAFE_ATTR: ["start", "rel", "target", "aria-label", "data-from", "data-to"],
+  ADD_URI_SAFE_ATTR: ["start", "rel", "target", "aria-label"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|\/notes(?:[/?]|$))/iu,
@@ -70,23 +69,19 @@ markdown.core.ruler.after("inline", "tasks", ({ tokens }) => {
 });
 
 const { rules } = markdown.renderer;
-rules["task"] = (tokens, index, _options, env = {}) => {
+rules["task"] = (tokens, index) => {
   const isDone = tokens[index]?.content === "x";
-  const label = escaped(isDone ? worldIn(env).words.done : worldIn(env).words.open);
+  const label = escaped(t(isDone ? "notes.task.done" : "notes.task.open"));
   return `<span class="task" role="img" aria-label="${label}">${isDone ? "☑" : "☐"}</span> `;
 };
 rules["wiki"] = (tokens, index, _options, env = {}) => {
   const token = tokens[index];
-  return linkTo(
-    worldIn(env).hrefOf("wiki", String(token?.meta?.["leadsTo"])),
-    escaped(token?.content ?? ""),
-    worldIn(env),
-  );
+  return `${linkTo("wiki", String(token?.meta?.["leadsTo"]), env)}${escaped(token?.content ?? "")}</a>`;
 };
-rules["image"] = (tokens, index, _options, env = {}) => {
+rules["image"] = (tokens, index) => {
   const token = tokens[index];
   const address = String(token?.attrGet("src") ?? "");
-  const text = escaped(`${worldIn(env).words.image}: ${[token?.content, address].filter(Boolean).join(" · ")}`);
+  const text = escaped(`${t("notes.image")}: ${[token?.content, address].filter(Boolean).join(" · ")}`);
   const before = tokens.slice(0, index);
   const isInLink =
     before.filter(({ type }) => type === "link_open").length >
@@ -97,10 +92,7 @@ rules["image"] = (tokens, index, _options, env = {}) => {
 rules["link_open"] = (tokens, index, _options, env = {}) => {
   const address = String(tokens[index]?.attrGet("href") ?? "");
   if (elsewhere.test(address)) return `<a href="${escaped(address)}" target="_blank" rel="noopener noreferrer">`;
-  const href = worldIn(env).hrefOf("markdown", address);
-  return href === undefined
-    ? `<a class="missing" title="${escaped(worldIn(env).words.missing)}">`
-    : `<a href="${escaped(href)}">`;
+  return linkTo("markdown", address, env);
 };
 for (const name of ["th_open", "td_open"])
   rules[name] = (tokens, index) => {
@@ -109,42 +101,66 @@ for (const name of ["th_open", "td_open"])
     return `<${token?.tag}${side === undefined ? "" : ` class="align-${side}"`}>`;
   };
 
-function linkTo(href: string | undefined, text: string, { words }: RenderWorld): string {
+/** The start of a link on this page. `env`: the options of `renderMarkdown`. */
+function linkTo(kind: "wiki" | "markdown", target: string, env: Record<string, unknown>): string {
+  const href = (env as unknown as RenderOptions).hrefOf(kind, target);
   return href === undefined
-    ? `<a class="missing" title="${escaped(words.missing)}">${text}</a>`
-    : `<a href="${escaped(href)}">${text}</a>`;
-}
-
-function worldIn(env: Record<string, unknown>): RenderWorld {
-  return (env as Env).world;
+    ? `<a class="missing" title="${escaped(t("notes.link.missing"))}">`
+    : `<a href="${escaped(href)}">`;
 }
 
 function escaped(text: string): string {
   return markdown.utils.escapeHtml(text);
 }
 
-/**
- * Renders a note. HTML in it is text, and the output is sanitised. `skip`: lines at the start that are shown elsewhere.
- */
-export function renderMarkdown(lines: readonly string[], skip: number, world: RenderWorld): RenderedBlock[] {
-  const text = [...Array.from({ length: skip }, () => ""), ...lines.slice(skip)].join("\n");
-  const tokens = markdown.parse(text, { world });
+/** Renders a note without its front matter. HTML in it is text, and the output is sanitised. */
+export function renderMarkdown(text: string, options: RenderOptions): RenderedBlock[] {
+  const lines = text.split("\n");
+  const skip = frontMatterOf(text).lines;
+  const env = { ...options };
+  const tokens = markdown.parse(lines.fill("", 0, skip).join("\n"), env);
+  const pattern = patternOf(options.highlighted);
   const blocks: RenderedBlock[] = [];
   let begin = 0;
   for (const [index, token] of tokens.entries()) {
-    const [from, to] = token.map ?? [0, 0];
-    // List items have lines of their own.
-    if (token.type === "list_item_open" && token.level === 1) {
-      token.attrSet("data-from", String(from + 1));
-      token.attrSet("data-to", String(to));
-    }
     if (token.level !== 0 || token.nesting > 0) continue;
     const own = tokens.slice(begin, index + 1);
     const map = own[0]?.map ?? [0, 0];
     begin = index + 1;
-    const html = markdown.renderer.render(own, markdown.options, { world });
+    const html = markdown.renderer.render(own, markdown.options, env);
     const content = DOMPurify.sanitize(html, allowed) as unknown as DocumentFragment;
+    if (pattern !== undefined) highlight(content, pattern);
     blocks.push({ from: map[0] + 1, to: Math.max(map[0] + 1, map[1]), content });
   }
   return blocks;
+}
+
+/** Whole words; Han characters also within others. Undefined without a word. */
+function patternOf(words: readonly string[]): RegExp | undefined {
+  const parts = words
+    .filter((word) => word !== "")
+    .toSorted((a, b) => b.length - a.length)
+    .map((word) => {
+      const [start, end] = [word.slice(0, 1), word.slice(-1)].map((sign) => /[\p{L}\p{N}]/u.test(sign) && !isHan(sign));
+      const text = word.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`);
+      return `${start ? String.raw`(?<![\p{L}\p{N}])` : ""}${text}${end ? String.raw`(?![\p{L}\p{N}])` : ""}`;
+    });
+  return parts.length === 0 ? undefined : new RegExp(parts.join("|"), "giu");
+}
+
+function highlight(root: DocumentFragment, pattern: RegExp): void {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const texts: Text[] = [];
+  while (walker.nextNode()) texts.push(walker.currentNode as Text);
+  for (const node of texts)
+    for (const found of [...node.data.matchAll(pattern)].toReversed()) {
+      const range = document.createRange();
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      range.surroundContents(document.createElement("mark"));
+    }
+}
+
+function isHan(sign: string): boolean {
+  return /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(sign);
 }

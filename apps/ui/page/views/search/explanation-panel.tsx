@@ -3,12 +3,12 @@ import { useState } from "preact/hooks";
 import type { SearchWhy, WhyPlace } from "@memslot/core";
 import type { WhyAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
-import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { sentence as translated, t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
-import { PartsBar } from "./score-bar.tsx";
+import { Parts } from "./result-card.tsx";
+import { searchPath } from "./questions.ts";
 
 const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
 
@@ -16,9 +16,8 @@ const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
 export function WhyPanel({ asked }: { asked: string }): VNode {
   const target = query.value.get("target") ?? "";
   const [typed, setTyped] = useState(target);
-  const limits = Object.fromEntries(["max", "tokens", "min"].map((name) => [name, query.value.get(name) ?? ""]));
   const { data, error, loading } = useQuery<WhyAnswer>(
-    target === "" || asked === "" ? undefined : pathWith("/api/search/why", { q: asked, target, ...limits }),
+    target === "" || asked === "" ? undefined : searchPath("/api/search/why", { q: asked, target }),
   );
   return (
     <section>
@@ -93,7 +92,7 @@ function Placed({ title, place: { path, startLine, rank, score, parts } }: { tit
         </a>{" "}
         {score.toFixed(2)}
       </p>
-      <PartsBar parts={parts} />
+      <Parts parts={parts} />
     </div>
   );
 }

@@ -1,5 +1,18 @@
 import { signal } from "@preact/signals";
+import { pathWith } from "../../state/api-client.ts";
+import { query } from "../../state/page-address.ts";
 import { keep, kept } from "../../state/preferences.ts";
+
+/** Options of the search in the address; `shared`: as in a group or channel. */
+const options = ["max", "tokens", "min", "shared"] as const;
+
+/** The path of a request for the query, with the options in the address. */
+export function searchPath(route: string, given: Parameters<typeof pathWith>[1]): string {
+  return pathWith(route, {
+    ...Object.fromEntries(options.map((name) => [name, query.value.get(name) ?? ""])),
+    ...given,
+  });
+}
 
 export interface KeptQuestion {
   text: string;

@@ -1,33 +1,38 @@
 import type { VNode } from "preact";
+import type { ScoreParts } from "@memslot/core";
 import type { FoundResult, ShownLine } from "../../../src/api-types.ts";
 import { Icon, type IconName, languageOf } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
-import { t, when } from "../../words/translate.ts";
+import { formatted, t, when } from "../../words/translate.ts";
 import type { NoteName } from "../../state/notes-list.ts";
 import { noteHref } from "../notes/note-addresses.ts";
-import { Passage } from "../notes/passage.tsx";
-import { PartsBar } from "./score-bar.tsx";
+import { matchesIn, Passage } from "../notes/passage.tsx";
 
-/** The first line with a word of the query. */
-export function firstMatch({ lines, startLine }: Pick<FoundResult, "lines" | "startLine">): number {
-  const match = lines.find((line) => line.kind === "line" && line.parts.some(({ match: isMatch }) => isMatch));
-  return (match?.kind === "line" ? match.number : undefined) ?? startLine;
+/** Lines of a card before and after the best match. The preview has all. */
+const linesAround = [1, 2] as const;
+const isDay = /^\d{4}-\d{2}-\d{2}$/u;
+
+/** Index of the line with the most words of the query; 0 if none has one. */
+function bestLine(lines: readonly ShownLine[]): number {
+  const counts = lines.map((line) => matchesIn([line]).length);
+  return Math.max(0, counts.indexOf(Math.max(...counts)));
 }
 
-/** The page of a result, at its first match. */
+/** Number of the line with the most words of the query. */
+export function bestLineNumber({ lines, startLine }: Pick<FoundResult, "lines" | "startLine">): number {
+  const best = lines[bestLine(lines)];
+  return (best?.kind === "line" ? best.number : undefined) ?? startLine;
+}
+
+/** The page of a result, at its best line. */
 export function resultHref(result: FoundResult): string {
   return isConversation(result)
     ? pathWith("/sessions", { file: result.path })
-    : noteHref(result.path, { line: String(firstMatch(result)) });
+    : noteHref(result.path, { line: String(bestLineNumber(result)) });
 }
 
 export function isConversation({ source }: Pick<FoundResult, "source">): boolean {
   return source !== "memory";
-}
-
-/** The name of a result for people: the title of its note, or its file name. */
-function titleOf(path: string, file: NoteName | undefined): string {
-  return file?.title ?? path.split("/").at(-1)?.replace(/\.md$/u, "") ?? path;
 }
 
 function iconOf({ source, path }: FoundResult): IconName {
@@ -49,34 +54,61 @@ interface ResultCardProps {
   onChoose: () => void;
 }
 
-/** One result: its title, its place, the rendered passage, and behind Explain the parts of its score. */
+/** One result: its title, its place, the rendered lines around the best match, and behind Explain its score. */
 export function ResultCard({ result, file, isChosen, onChoose }: ResultCardProps): VNode {
-  const { path, source, heading, parts, score } = result;
-  const title = titleOf(path, file);
-  const day = file?.day;
-  const headings = heading?.replace(/^#+\s*/u, "");
-  const name = source === "memory" ? path : `${source} · ${path}`;
+  const { path, source, heading, sections = [heading ?? ""], parts, score } = result;
+  const title = file?.title ?? path.split("/").at(-1)?.replace(/\.md$/u, "") ?? path;
+  const sectionPath = sections.filter((each) => each !== "" && each !== title && !isDay.test(each)).join(" › ");
+  const lines = result.lines.filter((line) => !isShownAbove(line, title));
+  const best = bestLine(lines);
   return (
     <li class="result" aria-current={isChosen} onClick={onChoose} onFocusCapture={onChoose}>
       <h2>
-        <a href={resultHref(result)} title={name}>
+        <a href={resultHref(result)} title={source === "memory" ? path : `${source} · ${path}`}>
           <Icon name={iconOf(result)} />
           <span lang={languageOf(title)}>{title}</span>
         </a>
       </h2>
       <p class="faint small result-facts">
-        {headings !== undefined && headings !== title && <span lang={languageOf(headings)}>{headings}</span>}
-        {day !== undefined && <span>{when(day, { dateStyle: "medium", timeZone: "UTC" })}</span>}
+        {sectionPath !== "" && <span lang={languageOf(sectionPath)}>{sectionPath}</span>}
+        {file?.day !== undefined && <span>{when(file.day, { dateStyle: "medium", timeZone: "UTC" })}</span>}
         <span class="mono">
-          {path}:{firstMatch(result)}
+          {path}:{bestLineNumber(result)}
         </span>
       </p>
-      <Passage lines={result.lines.filter((line) => !isShownAbove(line, title))} path={path} />
+      <Passage lines={lines.slice(Math.max(0, best - linesAround[0]), best + linesAround[1] + 1)} path={path} />
       <details>
         <summary class="faint small">{t("search.explain")}</summary>
         <p class="small">{t("search.score", { score: score.toFixed(2) })}</p>
-        {parts ? <PartsBar parts={parts} /> : <p class="faint small">{t("search.noParts")}</p>}
+        {parts ? <Parts parts={parts} /> : <p class="faint small">{t("search.noParts")}</p>}
       </details>
     </li>
+  );
+}
+
+const partNames = ["words", "names", "dates", "meaning"] as const;
+
+/** What a score is made of. */
+export function Parts({ parts }: { parts: ScoreParts }): VNode {
+  return (
+    <>
+      <dl class="facts small">
+        {partNames.map((name) => {
+          if (parts[name] < 0.005) return null;
+          const label = t(`search.part.${name}`);
+          return [
+            <dt key={name}>{label}</dt>,
+            <dd key={label}>
+              <meter value={parts[name]} aria-label={label} /> {parts[name].toFixed(2)}
+            </dd>,
+          ];
+        })}
+      </dl>
+      {parts.rerank && (
+        <p class="small">
+          {t("search.part.rerank", { before: formatted(parts.rerank.before), after: formatted(parts.rerank.after) })}
+        </p>
+      )}
+    </>
   );
 }

@@ -6,8 +6,8 @@ import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { NoteBody } from "../notes/note-body.tsx";
-import { Passage } from "../notes/passage.tsx";
-import { firstMatch, isConversation, resultHref } from "./result-card.tsx";
+import { matchesIn, Passage } from "../notes/passage.tsx";
+import { bestLineNumber, isConversation, resultHref } from "./result-card.tsx";
 
 /** The whole note of a result beside the list, at its passage. */
 export function ResultPreview({ result }: { result: FoundResult }): VNode {
@@ -23,14 +23,20 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
           {t("common.open")}
         </a>
         <CopyButton text={citation ?? `${path}#${lines}`} label={t("search.cite")} />
-        {asked !== undefined && <OpenInEditor path={path} line={firstMatch(result)} />}
+        {asked !== undefined && <OpenInEditor path={path} line={bestLineNumber(result)} />}
       </p>
       <p class="faint small mono">{path}</p>
       {asked === undefined && <Passage lines={result.lines} path={path} />}
       {error && <Failed error={error} />}
       {asked !== undefined && data === undefined && error === undefined && <Loading lines={6} />}
       {asked !== undefined && data?.path === path && (
-        <NoteBody text={data.note.text} facts={data.facts} asked={[startLine, endLine]} />
+        <NoteBody
+          path={path}
+          text={data.note.text}
+          facts={data.facts}
+          asked={[startLine, endLine]}
+          matches={matchesIn(result.lines)}
+        />
       )}
     </aside>
   );

@@ -95,7 +95,6 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
         autoFocus
         type="search"
         aria-label={t("search.field")}
-        aria-describedby="search-hint"
         placeholder={t("search.field")}
         value={typed}
         onInput={(event) => {
@@ -108,9 +107,6 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
         onKeyDown={onKeyDown}
       />
       {list}
-      <p id="search-hint" class="hidden">
-        {t("search.hint")}
-      </p>
     </search>
   );
 }

@@ -1,18 +1,17 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
-import type { FoundResult, HomeAnswer, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
+import type { FoundResult, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
 import { CopyButton, Empty, Failed, Icon, IconButton, Loading, Tabs } from "../../components/common-components.tsx";
 import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
-import { goWith, query } from "../../state/page-address.ts";
+import { go, goWith, query } from "../../state/page-address.ts";
 import { sentence, t } from "../../words/translate.ts";
-import { NoteRow } from "../notes/note-row.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
-import { isPinned, pin, questions } from "./questions.ts";
-import { firstMatch, ResultCard } from "./result-card.tsx";
+import { isPinned, pin, questions, searchPath } from "./questions.ts";
+import { bestLineNumber, isConversation, ResultCard, resultHref } from "./result-card.tsx";
 import { ResultPreview } from "./result-preview.tsx";
 import { SearchField } from "./search-field.tsx";
 
@@ -23,11 +22,16 @@ const mostResults = 200;
 const mostTokens = 4000;
 const links = ".result h2 a";
 
+function focusField(): void {
+  document.querySelector<HTMLElement>(".question input")?.focus();
+}
+
 /** The query, its results, and why. */
 export default function SearchView(): VNode {
   const asked = query.value.get("q") ?? "";
   const tab = tabs.find((name) => name === query.value.get("tab")) ?? "results";
   const [settled, setSettled] = useState(asked);
+  useShortcuts([{ keys: "Escape", label: "keys.back", run: focusField }]);
   return (
     <>
       <h1 class="hidden">{t("search.title")}</h1>
@@ -49,17 +53,14 @@ export default function SearchView(): VNode {
 }
 
 function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
-  const limits = Object.fromEntries(["max", "tokens", "min"].map((name) => [name, query.value.get(name) ?? ""]));
-  const path = asked.trim() === "" ? undefined : pathWith("/api/search", { q: asked, typing, ...limits });
+  const path = asked.trim() === "" ? undefined : searchPath("/api/search", { q: asked, typing });
   const { data, error, loading } = useQuery<SearchAnswer>(path, { keep: true });
   const files = useNotes().data?.byPath;
   const [chosen, choose] = useState(0);
   const previewed = useRef<FoundResult | undefined>(undefined);
   useEffect(() => choose(0), [asked]);
   useFocusKeys(links);
-  useShortcuts([
-    { keys: "Escape", label: "keys.back", run: () => document.querySelector<HTMLElement>(".question input")?.focus() },
-  ]);
+  useShortcuts([{ keys: "e", label: "keys.edit", run: () => edit(previewed.current) }]);
   if (path === undefined) return <Begin />;
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading lines={9} />;
@@ -68,6 +69,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   // The preview waits for a pause, so that it neither flickers nor delays the results of a key.
   if (!typing) previewed.current = shown;
   const { current: preview } = previewed;
+  const isShared = query.value.get("shared") !== null;
   return (
     <div aria-busy={loading}>
       <div class="row answer-head">
@@ -78,6 +80,15 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
           label={t(isPinned(asked) ? "search.unpin" : "search.pin")}
           onClick={() => pin(asked, !isPinned(asked))}
         />
+        <button
+          type="button"
+          class="quiet"
+          aria-pressed={isShared}
+          title={t("search.shared.text")}
+          onClick={() => goWith({ shared: isShared ? undefined : "1" })}
+        >
+          {t("search.shared")}
+        </button>
       </div>
       <AnswerState report={report} isEmpty={results.length === 0} />
       <div class="split results-split">
@@ -85,7 +96,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
           <ol class="results plain" onKeyDown={moveByArrows}>
             {results.map((result, index) => (
               <ResultCard
-                key={`${result.source} ${result.path} ${result.startLine} ${firstMatch(result)}`}
+                key={`${result.source} ${result.path} ${result.startLine} ${bestLineNumber(result)}`}
                 result={result}
                 file={files?.get(result.path)}
                 isChosen={result === shown}
@@ -106,9 +117,13 @@ function moveByArrows(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step === undefined) return;
   event.preventDefault();
-  if (document.activeElement === document.querySelector(links) && step < 0)
-    document.querySelector<HTMLElement>(".question input")?.focus();
+  if (document.activeElement === document.querySelector(links) && step < 0) focusField();
   else moveFocus(links, step);
+}
+
+/** Opens the note of a result in the editor, at its line. */
+function edit(result: FoundResult | undefined): void {
+  if (result !== undefined && !isConversation(result)) go(`${resultHref(result)}&edit=1`);
 }
 
 /** Results that were found and are not listed. */
@@ -133,44 +148,30 @@ function More({ report: { dropped, found }, shown }: { report: SearchReport; sho
   );
 }
 
-/** Without a query: kept questions and recent notes, or how to get some. */
+/** Without a query: kept questions and what a query can contain, or how to get notes. */
 function Begin(): VNode {
-  const { data, error } = useQuery<HomeAnswer>("/api/home");
-  const { recent } = data ?? {};
-  if (error) return <Failed error={error} />;
-  if (recent?.length === 0)
+  if (useNotes().data?.fileCount === 0)
     return (
-      <Empty title={t("search.empty.title")} icon="notebook-text">
-        <p>{t("search.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
+      <Empty title={t("notes.empty.title")} icon="notebook-text">
+        <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
       </Empty>
     );
   return (
     <>
-      {questions.value.length > 0 && (
-        <section>
-          <h2>{t("search.questions")}</h2>
-          <ul class="rows">
-            {questions.value.map(({ text, isPinned: isKept }) => (
-              <li key={text} class="row">
-                <a class="grow" href={pathWith("/search", { q: text })}>
-                  <Icon name={isKept ? "pin" : "clock"} />
-                  <span class="line">{text}</span>
-                </a>
-                <IconButton
-                  icon={isKept ? "pin-off" : "pin"}
-                  label={`${t(isKept ? "search.unpin" : "search.pin")}: ${text}`}
-                  onClick={() => pin(text, !isKept)}
-                />
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
-      <h2>{t("search.begin")}</h2>
-      {recent === undefined && <Loading lines={5} />}
-      <ul class="rows">
-        {recent?.map(({ path, title, modified }) => (
-          <NoteRow key={path} path={path} title={title} at={modified} />
+      <p class="faint">{t("search.hint")}</p>
+      <ul class="rows" aria-label={t("search.questions")}>
+        {questions.value.map(({ text, isPinned: isKept }) => (
+          <li key={text} class="row">
+            <a class="grow" href={pathWith("/search", { q: text })}>
+              <Icon name={isKept ? "pin" : "clock"} />
+              <span class="line">{text}</span>
+            </a>
+            <IconButton
+              icon={isKept ? "pin-off" : "pin"}
+              label={`${t(isKept ? "search.unpin" : "search.pin")}: ${text}`}
+              onClick={() => pin(text, !isKept)}
+            />
+          </li>
         ))}
       </ul>
     </>

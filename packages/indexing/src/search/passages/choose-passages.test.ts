@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Candidate } from "../rank.ts";
 import { candidate, expectSoundPassages, type Made, weighted } from "../test/ranked.ts";
 import { choosePassages, type ScoredPassage } from "./choose-passages.ts";
-import { piecesOf } from "./passage.ts";
+import { piecesOf, sectionsAbove } from "./passage.ts";
 import tables from "../test/names.json" with { type: "json" };
 
 function shown(
@@ -79,6 +79,19 @@ describe("with a line comes", () => {
     const long = passages("ferry", ["The ferry."], { context: "very long ".repeat(20) })[0]?.heading ?? "";
     expect(long.length).toBeLessThanOrEqual(80);
   });
+});
+
+test.each([
+  ["the context and the chunk", "Trip > Boats", ["## Times", "", "The ferry."], ["Trip", "Boats", "Times"]],
+  ["the context alone", "Trip > Boats", ["The ferry."], ["Trip", "Boats"]],
+  ["not what a heading of the chunk ends", "Trip > Boats", ["It sails.", "## Times", "The ferry."], ["Times"]],
+  ["not its siblings", "Trip", ["## Boats", "x", "## Cars", "### Red", "The ferry."], ["Trip", "Cars", "Red"]],
+  ["not the heading itself", "Trip", ["## Boats", "x", "## Ferry"], ["Trip"]],
+])("the sections above a line: %s", (_what, context, lines, expected) => {
+  const pieces = piecesOf(candidate("ferry", lines, { context }), weighted("ferry"), 100).slice(-1);
+  expect(sectionsAbove({ pieces })).toEqual(expected);
+  const [whole] = passages("ferry", lines, { context });
+  expect(whole && sectionsAbove(whole)).toEqual(expected);
 });
 
 describe("a long line", () => {

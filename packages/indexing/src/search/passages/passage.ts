@@ -146,6 +146,22 @@ function headingAbove({ candidate, isHeading, title: own }: Piece): string | und
     : title;
 }
 
+/** Titles above the best line, outermost first; those above its chunk only where no heading in the chunk ends them. */
+export function sectionsAbove({ pieces }: Pick<Passage, "pieces">): string[] {
+  const { candidate, at, isHeading } = pieces.reduce((best, piece) => (piece.score > best.score ? piece : best));
+  const lines = candidate.lines.slice(0, at + 1).filter((line) => line.trim() !== "");
+  const open: { title: string; level: number }[] = [];
+  const headings = lines.flatMap((line) => headingOf(line) ?? []);
+  for (const heading of headings) {
+    while ((open.at(-1)?.level ?? 0) >= heading.level) open.pop();
+    open.push(heading);
+  }
+  const outer = headingOf(lines[0] ?? "")?.level ?? Infinity;
+  const isInContext = headings.every(({ level }) => level >= outer);
+  if (isHeading) open.pop();
+  return [...(isInContext ? namesIn(candidate.row.context).titles : []), ...open.map(({ title }) => title)];
+}
+
 export interface Piece {
   candidate: Candidate;
   at: number;
