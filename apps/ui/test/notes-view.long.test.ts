@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     expect(await page.getByRole("list", { name: "Pinned" }).getByRole("link").allTextContents()).toEqual(["MEMORY.md"]);
     await page.getByRole("link", { name: "pump", exact: true }).click();
     await page.getByRole("heading", { name: "Heat pump" }).waitFor();
-    await page.getByRole("list", { name: "Front matter" }).getByText("[house]").waitFor();
+    await page.getByRole("list", { name: "Front matter" }).getByText("house", { exact: true }).waitFor();
     await page.getByText("MEMORY.md:3").waitFor();
     expect(await page.getByRole("img", { name: /^passage, lines 4 to/u }).count()).toBe(1);
     expect(await page.getByRole("img", { name: "done" }).count()).toBe(1);

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { WordName } from "../words/translate.ts";
 
 export interface Shortcut {
@@ -16,7 +16,8 @@ export const shortcuts = signal<readonly Shortcut[]>([]);
 export function useShortcuts(own: readonly Shortcut[]): void {
   const latest = useRef(own);
   latest.current = own;
-  useEffect(() => {
+  // Before the paint: a key that is pressed at once must not be lost.
+  useLayoutEffect(() => {
     const mine = own.map((each, index) => ({ ...each, run: () => latest.current[index]?.run() }));
     shortcuts.value = [...shortcuts.peek(), ...mine];
     return () => {

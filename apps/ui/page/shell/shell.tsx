@@ -115,11 +115,12 @@ function HealthLine(): VNode | null {
 }
 
 function healthLine(): ["good" | "warn" | "bad" | "faint", string] {
-  const { files = 0, fallback, lastSyncError } = status.value ?? {};
+  const { files = 0, fallback, lastSyncError, excluded } = status.value ?? {};
   if (session.value === "offline") return ["bad", t("shell.offline.title")];
   if (syncing.value !== undefined)
     return ["faint", t("health.line.checking", { count: syncing.value.progress?.total ?? files })];
   if (status.value === undefined) return ["faint", t("shell.loading")];
-  if (fallback !== undefined || lastSyncError !== undefined) return ["warn", t("search.state.degraded")];
+  if (fallback !== undefined || lastSyncError !== undefined || (excluded?.count ?? 0) > 0)
+    return ["warn", t("search.state.degraded")];
   return ["good", t("health.line.files", { count: files })];
 }

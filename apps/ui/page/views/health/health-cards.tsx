@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
 import type { HealthAnswer } from "../../../src/api-types.ts";
-import { bytes, formatted, sentence, t, when, money, type WordName } from "../../words/translate.ts";
+import { bytes, formatted, isWord, sentence, t, when, money, type WordName } from "../../words/translate.ts";
 
 const mostSyncs = 12;
 
@@ -66,6 +66,11 @@ function Facts({ rows }: { rows: readonly (readonly [WordName, string | undefine
   );
 }
 
+function sourceName(source: string): string {
+  const name = `source.${source}`;
+  return isWord(name) ? t(name) : source;
+}
+
 function withReason(text: string, reason: string | undefined): string {
   return reason === undefined ? text : `${text} (${sentence(reason)})`;
 }
@@ -88,8 +93,12 @@ export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
       <p>{counts.join(" · ")}</p>
       <Table
         head={["health.source", "health.files", "health.chunks", "health.bytes"]}
-        rows={(now.sourceCounts ?? []).map(({ source, files, chunks, bytes: size }) => {
-          return { cells: [source, formatted(files), formatted(chunks), size === undefined ? "" : bytes(size)] };
+        rows={(now.sourceCounts ?? []).flatMap(({ source, files, chunks, bytes: size }) => {
+          return files === 0
+            ? []
+            : {
+                cells: [sourceName(source), formatted(files), formatted(chunks), size === undefined ? "" : bytes(size)],
+              };
         })}
       />
       <Facts

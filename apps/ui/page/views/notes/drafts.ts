@@ -31,8 +31,8 @@ export function keepDraft(path: string, draft: Draft | undefined): void {
   drafts.value = next;
 }
 
-export function isChanged({ text, base }: Draft): boolean {
-  return text !== base.text;
+export function isChanged(draft: Draft | undefined): boolean {
+  return draft !== undefined && draft.text !== draft.base.text;
 }
 
 /** One origin can serve several workspaces, one after the other. */

@@ -20,17 +20,26 @@ export function frontMatterOf(text: string): { lines: number; rows: (readonly [n
   return { lines: end + 2, rows };
 }
 
-/** Names and values of the front matter. */
+/** The values of a list `[a, "b"]`. */
+function partsOf(value: string): string[] {
+  const list = /^\[(.*)\]$/u.exec(value)?.[1];
+  if (list === undefined) return [value];
+  return list.split(",").map((part) => part.trim().replace(/^(["'])(.*)\1$/u, "$2"));
+}
+
+/** Names and values of the front matter, a chip for each. */
 export function FrontMatter({ text }: { text: string }): VNode | null {
   const { rows } = frontMatterOf(text);
   if (rows.length === 0) return null;
   return (
     <ul class="plain row front-matter" aria-label={t("notes.frontMatter")}>
-      {rows.map(([name, value]) => (
-        <li key={name} class="chip">
-          <span>{name}</span> <strong>{value}</strong>
-        </li>
-      ))}
+      {rows.flatMap(([name, value]) =>
+        partsOf(value).map((part) => (
+          <li key={`${name} ${part}`} class="chip">
+            <span>{name}</span> <strong>{part}</strong>
+          </li>
+        )),
+      )}
     </ul>
   );
 }

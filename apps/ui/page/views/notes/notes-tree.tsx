@@ -5,7 +5,7 @@ import { Icon, languageOf } from "../../components/common-components.tsx";
 import type { NoteName } from "../../state/notes-list.ts";
 import { go } from "../../state/page-address.ts";
 import { localeName, t } from "../../words/translate.ts";
-import { drafts } from "./drafts.ts";
+import { drafts, isChanged } from "./drafts.ts";
 import { foldersOf, noteHref } from "./note-addresses.ts";
 
 /** One row of the tree. */
@@ -128,7 +128,7 @@ export function NotesTree({ files, filter, open }: TreeProps): VNode {
           >
             <Icon name={row.expanded === undefined ? "file-text" : row.expanded ? "chevron-down" : "chevron-right"} />
             <span class="line grow">{row.name}</span>
-            {drafts.value.has(row.id) && <span class="warn small">● {t("notes.tree.draft")}</span>}
+            {isChanged(drafts.value.get(row.id)) && <span class="warn small">● {t("notes.tree.draft")}</span>}
             {row.count !== undefined && <span class="faint small">{row.count}</span>}
           </div>
         ))}

@@ -47,7 +47,11 @@ export function Markdown({ blocks }: { blocks: readonly RenderedBlock[] }): VNod
 /** Some lines of a note as Markdown, with their matches highlighted. */
 export function Passage({ lines, path }: { lines: readonly ShownLine[]; path: string }): VNode {
   const texts = lines.map((line) => (line.kind === "gap" ? "\n…\n" : line.parts.map(({ text }) => text).join("")));
-  const text = texts.join("\n").replace(/^\s*…\n|\n…\s*$/gu, "");
+  const isTable = texts.some((line) => /^\s*\|[\s:|-]+$/u.test(line));
+  const text = texts
+    .map((line) => (isTable ? line : withoutCells(line)))
+    .join("\n")
+    .replace(/^\s*…\n|\n…\s*$/gu, "");
   const blocks = useMarkdown({ path, text, matches: matchesIn(lines) });
   if (blocks !== undefined) return <Markdown blocks={blocks} />;
   return (
@@ -55,6 +59,18 @@ export function Passage({ lines, path }: { lines: readonly ShownLine[]; path: st
       {text}
     </div>
   );
+}
+
+/** A row of a table without its head as an item of a list. */
+function withoutCells(line: string): string {
+  const row = /^\s*\|(.*)\|\s*$/u.exec(line)?.[1];
+  return row === undefined
+    ? line
+    : `- ${row
+        .split(/(?<!\\)\|/u)
+        .map((cell) => cell.trim())
+        .filter(Boolean)
+        .join(" · ")}`;
 }
 
 /** Matching parts of lines, each once. */

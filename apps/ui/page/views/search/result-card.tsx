@@ -8,8 +8,9 @@ import type { NoteName } from "../../state/notes-list.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { matchesIn, Passage } from "../notes/passage.tsx";
 
-/** Lines of a card before and after the best match. The preview has all. */
-const linesAround = [1, 2] as const;
+/** Lines of a card before and after the best one. The preview has all. */
+const [linesBefore, linesAfter] = [1, 2];
+const fence = /^(?:```|~~~)/u;
 const isDay = /^\d{4}-\d{2}-\d{2}$/u;
 
 /** Index of the line with the most words of the query; 0 if none has one. */
@@ -22,6 +23,25 @@ function bestLine(lines: readonly ShownLine[]): number {
 export function bestLineNumber({ lines, startLine }: Pick<FoundResult, "lines" | "startLine">): number {
   const best = lines[bestLine(lines)];
   return (best?.kind === "line" ? best.number : undefined) ?? startLine;
+}
+
+/** The best line and few around it; above a heading is another section. */
+function linesAround(lines: readonly ShownLine[]): readonly ShownLine[] {
+  const best = bestLine(lines);
+  const filled = lines.flatMap((line, index) => (textOf(line) === "" ? [] : index));
+  const at = Math.max(0, filled.indexOf(best));
+  const before = textOf(lines[best]).startsWith("#") ? 0 : linesBefore;
+  const shown = lines.slice(filled[Math.max(0, at - before)], (filled[at + linesAfter] ?? lines.length) + 1);
+  const fences = shown.filter((line) => fence.test(textOf(line)));
+  const [last] = shown.slice(-1);
+  // A block of code that ends here has begun before.
+  return last !== undefined && last === fences.at(-1) && fences.length % 2 === 1 ? [last, ...shown] : shown;
+}
+
+function textOf(line: ShownLine | undefined): string {
+  if (line?.kind !== "line") return "";
+  const text = line.parts.map((part) => part.text).join("");
+  return text.trim();
 }
 
 /** The page of a result, at its best line. */
@@ -41,12 +61,6 @@ function iconOf({ source, path }: FoundResult): IconName {
   return /(?:^|\/)\d{4}-\d{2}-\d{2}[^/]*$/u.test(path) ? "file-clock" : "file-text";
 }
 
-/** The heading of the section, and the title of the note. */
-function isShownAbove(line: ShownLine, title: string): boolean {
-  if (line.kind === "gap") return false;
-  return line.number === undefined || line.parts.map(({ text }) => text).join("") === `# ${title}`;
-}
-
 interface ResultCardProps {
   result: FoundResult;
   file: NoteName | undefined;
@@ -59,8 +73,10 @@ export function ResultCard({ result, file, isChosen, onChoose }: ResultCardProps
   const { path, source, heading, sections = [heading ?? ""], parts, score } = result;
   const title = file?.title ?? path.split("/").at(-1)?.replace(/\.md$/u, "") ?? path;
   const sectionPath = sections.filter((each) => each !== "" && each !== title && !isDay.test(each)).join(" › ");
-  const lines = result.lines.filter((line) => !isShownAbove(line, title));
-  const best = bestLine(lines);
+  const above = [title, ...sections];
+  const isShownAbove = (line: ShownLine): boolean => above.includes(/^#+ (.*)$/u.exec(textOf(line))?.[1] ?? "–");
+  // The heading is the first line.
+  const lines = linesAround(heading === undefined || isConversation(result) ? result.lines : result.lines.slice(1));
   return (
     <li class="result" aria-current={isChosen} onClick={onChoose} onFocusCapture={onChoose}>
       <h2>
@@ -76,7 +92,7 @@ export function ResultCard({ result, file, isChosen, onChoose }: ResultCardProps
           {path}:{bestLineNumber(result)}
         </span>
       </p>
-      <Passage lines={lines.slice(Math.max(0, best - linesAround[0]), best + linesAround[1] + 1)} path={path} />
+      <Passage lines={lines.filter((line) => !isShownAbove(line))} path={path} />
       <details>
         <summary class="faint small">{t("search.explain")}</summary>
         <p class="small">{t("search.score", { score: score.toFixed(2) })}</p>

@@ -34,7 +34,7 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
           path={path}
           text={data.note.text}
           facts={data.facts}
-          asked={[startLine, endLine]}
+          asked={[bestLineNumber(result), bestLineNumber(result)]}
           matches={matchesIn(result.lines)}
         />
       )}
