@@ -16,6 +16,12 @@ const config: UserConfig = defineConfig({
     manifest: "manifest.json",
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        // What two views use is one file: a browser requests six at a time.
+        codeSplitting: { groups: [{ name: "shared", minShareCount: 2, test: /[\\/]page[\\/]|preact|preload-helper/ }] },
+      },
+    },
   },
 });
 

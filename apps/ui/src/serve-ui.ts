@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
 import type { Facts } from "./api-types.ts";
 import { pageFolder } from "./page-folder.ts";
@@ -23,10 +22,8 @@ export interface ServeUiOptions extends LoginOptions {
 }
 
 const address = "127.0.0.1";
-/** Without a page that opens, the files are checked after this time. */
-const checkAfterMs = 3000;
-/** A view that has its answers shows them, and requests what is below them. */
-const quietMs = 300;
+/** Pauses after the last request before the files are checked: while no view has answers, and when it shows them. */
+const quietMs = { unanswered: 10_000, answered: 300 };
 
 export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
   const page = readPage(options.page ?? pageFolder);
@@ -36,7 +33,7 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   const notHere = createHostCheck(place);
   const hub = new EventHub(host.memory);
   const { signedIn, enter } = createLogin(options, port);
-  const { routes, quiet } = untilQuiet(createRoutes(host, hub, signal));
+  const { routes, quiet, requested } = untilQuiet(createRoutes(host, hub, signal));
   const answer = createRequestListener({
     routes: {
       "POST /api/login": enter,
@@ -49,16 +46,16 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   });
   server.on("request", (request, response) => {
     const message = notHere(request);
+    if (request.url?.startsWith("/api/") === false) requested();
     if (message === undefined) return void answer(request, response);
     response.writeHead(403, { "content-type": "text/plain", connection: "close" });
     response.end(message);
     request.resume();
   });
-  if (host.agent.memorySearch.sync.onSearch !== false || (host.memory.status().files ?? 0) === 0) {
-    // The check keeps the process busy: the first view comes before it. A failure is in the status.
-    const begin = Promise.race([quiet, sleep(checkAfterMs, undefined, { ref: false, signal })]);
-    hub.sync({ reason: "search", wait: false, signal }, begin).catch(() => undefined);
-  }
+  const isEmpty = (host.memory.status().files ?? 0) === 0;
+  // The check keeps the process busy: the first view comes before it. A failure is in the status.
+  if (host.agent.memorySearch.sync.onSearch !== false || isEmpty)
+    hub.sync({ reason: "search", wait: false, signal }, isEmpty ? undefined : quiet).catch(() => undefined);
   onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
   try {
     if (!signal.aborted) await once(signal, "abort");
@@ -77,23 +74,30 @@ function factsOf({ memory: { agentId, workspaceDir }, agent, version, readOnly }
   return { agentId, workspaceDir, version, readOnly, timeZone, today };
 }
 
-/** Routes, and when they have answered a view and none has been running for a while. */
-function untilQuiet(routes: Routes): { routes: Routes; quiet: Promise<void> } {
-  const quiet = Promise.withResolvers<void>();
+/** Routes, and when they have answered a view and are quiet, or no page was opened. */
+function untilQuiet(routes: Routes): { routes: Routes; quiet: Promise<void>; requested: () => void } {
+  const { promise: quiet, resolve } = Promise.withResolvers<void>();
   let running = 0;
+  let wait = quietMs.unanswered;
   let timer: NodeJS.Timeout | undefined;
+  const requested = (): void => {
+    clearTimeout(timer);
+    if (running === 0) timer = setTimeout(resolve, wait).unref();
+  };
+  requested();
   const watched = Object.entries(routes).map(([name, route]): [string, Routes[string]] => [
     name,
     async (asked) => {
       running += 1;
-      clearTimeout(timer);
+      requested();
       try {
         return await route(asked);
       } finally {
         running -= 1;
-        if (running === 0) timer = setTimeout(quiet.resolve, quietMs).unref();
+        wait = quietMs.answered;
+        requested();
       }
     },
   ]);
-  return { routes: Object.fromEntries(watched), quiet: quiet.promise };
+  return { routes: Object.fromEntries(watched), quiet, requested };
 }

@@ -30,6 +30,7 @@ import type { RerankStage } from "./search/rerank-stage.ts";
 import type { IndexFacts } from "./sync/sync-state.ts";
 import type { NoteIndex } from "./note-index.ts";
 import { type FileKey, fileName } from "./chunk-store.ts";
+import { beforeOtherWork } from "./time-slices.ts";
 
 interface SearchContext {
   context: MemoryPluginContext;
@@ -104,7 +105,8 @@ export function createManagerSearch(parts: SearchContext): Search {
     const known = searchedIn(index.facts());
     // The index is asked whether it has changed before it is searched: what comes of that goes on beside the search.
     const freshening = index.freshen(options.signal, options.fresh);
-    const ahead = vectors || find || rerank ? undefined : searchAhead(store, (revision) => ask(before, revision));
+    const ahead =
+      vectors || find || rerank ? undefined : searchAhead(store, (revision) => beforeOtherWork(ask(before, revision)));
     const unfresh = await freshening;
     // What has come meanwhile may be of this project.
     const scope = hasProjects ? await scopeOf(options) : before;

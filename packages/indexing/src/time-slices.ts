@@ -1,6 +1,19 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 const usualSliceMs = 8;
+/** A search waits for a slice, and other work no longer than this for a search. */
+const mostForSearchesMs = 200;
+const searches = new Set<Promise<unknown>>();
+
+/** Background work of this process pauses while a search runs, as a user waits for it. */
+export async function beforeOtherWork<Answer>(search: Promise<Answer>): Promise<Answer> {
+  searches.add(search);
+  try {
+    return await search;
+  } finally {
+    searches.delete(search);
+  }
+}
 
 export interface TimeSlices {
   /** Whether it is time to pause. Cheap enough to be asked for every file. */
@@ -9,16 +22,27 @@ export interface TimeSlices {
   pause(): Promise<void>;
 }
 
-/** Synchronous file calls cost a tenth of asynchronous ones; the pauses keep the event loop responsive. */
-export function createTimeSlices(signal: AbortSignal, sliceMs: number = usualSliceMs): TimeSlices {
+/**
+ * Synchronous file calls cost a tenth of asynchronous ones; the pauses keep the event loop responsive. Work in the
+ * `background` also pauses for searches.
+ */
+export function createTimeSlices(
+  signal: AbortSignal,
+  { sliceMs = usualSliceMs, background = false }: { sliceMs?: number; background?: boolean } = {},
+): TimeSlices {
   let start = performance.now();
   return {
     isOver: () => performance.now() - start > sliceMs,
     async pause() {
       await nextTurn(undefined, { signal });
+      if (background && searches.size > 0) await Promise.race([Promise.allSettled(searches), mostForSearches()]);
       start = performance.now();
     },
   };
+}
+
+async function mostForSearches(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, mostForSearchesMs));
 }
 
 export async function flatMapInSlices<Item, Result>(

@@ -1,5 +1,5 @@
 import { Component, type ComponentType, type VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Empty, Loading } from "../components/common-components.tsx";
 import type { View } from "../views/views.ts";
 import { t } from "../words/translate.ts";
@@ -8,7 +8,8 @@ import { t } from "../words/translate.ts";
 export function ViewFrame({ view }: { view: View }): VNode {
   const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
-  useEffect(() => {
+  // Before the placeholder is painted: an effect after it would cost a frame.
+  useLayoutEffect(() => {
     let isWanted = true;
     view.load().then(
       (module) => isWanted && setLoaded(() => module.default),

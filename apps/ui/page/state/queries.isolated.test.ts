@@ -35,8 +35,8 @@ async function start() {
 
 test("equal requests are one, and an answer stays in view while a newer one is requested", async () => {
   const { asked, answerTo, show, refetch, settle } = await start();
-  const answer = answerTo("/api/notes");
-  const hide = [show("/api/notes"), show("/api/notes")];
+  const answer = answerTo("/api/home");
+  const hide = [show("/api/home"), show("/api/home")];
   expect(answer.value).toEqual({ data: undefined, error: undefined, loading: true });
   asked[0]?.answer(200, { files: 1 }, '"one"');
   await settle();
@@ -62,34 +62,34 @@ test("equal requests are one, and an answer stays in view while a newer one is r
   await settle();
   expect(asked.length).toBe(3);
   // Back: the old answer at once, and a new one after it.
-  show("/api/notes");
-  expect(answerTo("/api/notes").value.data).toEqual({ files: 2 });
+  show("/api/home");
+  expect(answerTo("/api/home").value.data).toEqual({ files: 2 });
   expect(asked.length).toBe(4);
 });
 
 test("a server that is away leaves the answers in view, is tried again, and its return refetches all that is shown", async () => {
   const { asked, answerTo, show, refetch, session, settle } = await start();
   session.value = "open";
-  show("/api/notes");
+  show("/api/home");
   show("/api/health");
   asked[0]?.answer(200, { files: 1 });
   asked[1]?.answer(0);
   await settle();
   expect(session.value).toBe("offline");
   const unknown = { data: undefined, error: undefined, loading: true };
-  expect([answerTo("/api/notes").value.data, answerTo("/api/health").value]).toEqual([{ files: 1 }, unknown]);
+  expect([answerTo("/api/home").value.data, answerTo("/api/health").value]).toEqual([{ files: 1 }, unknown]);
   await vi.advanceTimersByTimeAsync(1000);
-  expect(asked.map(({ path }) => path)).toEqual(["/api/notes", "/api/health", "/api/health"]);
+  expect(asked.map(({ path }) => path)).toEqual(["/api/home", "/api/health", "/api/health"]);
   asked[2]?.answer(0);
   await settle();
   session.value = "open";
   await settle();
-  expect(asked.slice(3).map(({ path }) => path)).toEqual(["/api/notes", "/api/health"]);
+  expect(asked.slice(3).map(({ path }) => path)).toEqual(["/api/home", "/api/health"]);
   asked[3]?.answer(500, { error: { code: "INTERNAL", message: "" } });
   asked[4]?.answer(500, { error: { code: "INTERNAL", message: "" } });
   await settle();
   // Known data stays in view. Without it the failure is shown; the request is repeated in both cases.
-  expect([answerTo("/api/notes").value.error, answerTo("/api/notes").value.data]).toEqual([undefined, { files: 1 }]);
+  expect([answerTo("/api/home").value.error, answerTo("/api/home").value.data]).toEqual([undefined, { files: 1 }]);
   expect(answerTo("/api/health").value.error?.code).toBe("INTERNAL");
   refetch("/api/health");
   asked[5]?.answer(404, { error: { code: "NOT_FOUND", message: "gone" } });
@@ -109,4 +109,14 @@ test("a request that nothing shows any more is aborted, and one without an answe
   await vi.advanceTimersByTimeAsync(60_000);
   expect(answerTo("/api/search?q=a").value.error?.code).toBe("TIMEOUT");
   expect(session.value).toBe("open");
+});
+
+test("the list of all notes is requested after the answers beside it", async () => {
+  const { asked, show } = await start();
+  for (const path of ["/api/notes", "/api/search?q=a"]) show(path);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(asked.map(({ path }) => path)).toEqual(["/api/search?q=a"]);
+  asked[0]?.answer(200, {});
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(asked.map(({ path }) => path)).toEqual(["/api/search?q=a", "/api/notes"]);
 });

@@ -34,6 +34,9 @@ const freshMs = 10_000;
 const abortAfterMs = 30;
 const retryMs = { first: 1000, most: 30_000 };
 const deadlineMs = 60_000;
+/** The list of all notes keeps the server busy: it is requested when other answers are shown. */
+const lastPath = "/api/notes";
+const lastAfterMs = 100;
 
 const queries = new Map<string, Query>();
 
@@ -61,8 +64,19 @@ export function refetch(path = "/api/"): void {
   for (const query of queries.values())
     if (query.path.startsWith(path)) {
       query.isStale = true;
-      if (query.users > 0) void run(query);
+      if (query.users > 0) request(query);
     }
+}
+
+function request(query: Query): void {
+  if (query.path === lastPath) setTimeout(requestLast, lastAfterMs);
+  else void run(query);
+}
+
+function requestLast(): void {
+  const last = queries.get(lastPath);
+  const isBusy = queries.values().some(({ running }) => running !== undefined);
+  if (!isBusy && last?.isStale === true && last.timer === undefined) void run(last);
 }
 
 function queryAt(path: string): Query {
@@ -71,7 +85,7 @@ function queryAt(path: string): Query {
   const answer = signal<Answer<unknown>>({ data: undefined, error: undefined, loading: true });
   const query: Query = { path, answer, users: 0, isStale: true, finishedAt: 0, failures: 0 };
   queries.set(path, query);
-  void run(query);
+  request(query);
   return query;
 }
 
@@ -82,7 +96,8 @@ export function show(path: string): () => void {
   queries.delete(path);
   queries.set(path, query);
   query.users += 1;
-  if (query.isStale || Date.now() - query.finishedAt > freshMs) void run(query);
+  if (query.running === undefined && Date.now() - query.finishedAt > freshMs) query.isStale = true;
+  if (query.isStale) request(query);
   return () => {
     query.users -= 1;
     setTimeout(() => {
@@ -116,6 +131,7 @@ async function run(query: Query): Promise<void> {
   clearTimeout(late);
   query.running = undefined;
   if (query.isStale && query.users > 0 && query.timer === undefined) void run(query);
+  setTimeout(requestLast, lastAfterMs);
 }
 
 function afterFailure(query: Query, error: unknown): Answer<unknown> {

@@ -44,10 +44,14 @@ export function listChunks(
   generation: number,
   { withText, ...asked }: FileFilter & { withText: boolean },
 ): ChunkRow[] {
+  const { scope } = asked;
+  // Folders would have every file compared with them.
+  const isNamed = scope !== undefined && scope.without.length === 0 && scope.within.every(isPath);
+  const named = `${isAsked(false)} AND f.path IN (SELECT value FROM json_each(:withinPaths))`;
   return sqlOf(db).all(
     `SELECT ${withText ? columns : columns.replace("c.text", "'' AS text")}
      FROM files f JOIN chunks c ON c.file_id = f.id
-     WHERE ${isAsked(asked.scope !== undefined)} ORDER BY f.path, f.source, c.start_line, c.id`,
+     WHERE ${isNamed ? named : isAsked(scope !== undefined)} ORDER BY f.path, f.source, c.start_line, c.id`,
     filterParameters(generation, asked),
   );
 }

@@ -206,8 +206,9 @@ function createNoteFacts(
     const states = new Map(files.map((file) => [file.path, `${file.hash} ${file.recipe}`]));
     const next = new Map([...known].filter(([file, { state }]) => (states.get(file) ?? state) === state));
     const unread = [...states].filter(([file]) => !next.has(file));
+    const slices = createTimeSlices(signal, { background: true });
     for (let from = 0; from < unread.length; from += readAtOnce) {
-      signal.throwIfAborted();
+      await slices.pause();
       const some = unread.slice(from, from + readAtOnce);
       const scope = onlyIn(some.map(([file]) => file));
       const rows = await store.listChunks({ sources: ["memory"], scope, withText: true });

@@ -24,7 +24,7 @@ export async function noteTask<Name extends TaskName>(
   signal: AbortSignal,
 ): Promise<TaskResult<Name>> {
   if (note.bytes.length < longNote) {
-    const slices = createTimeSlices(signal, sliceMs);
+    const slices = createTimeSlices(signal, { sliceMs });
     const pause = async (): Promise<void> => (slices.isOver() ? await slices.pause() : undefined);
     return (await noteTasks[name](note, pause)) as TaskResult<Name>;
   }

@@ -73,7 +73,7 @@ export async function scanMemory(
   known?: Parameters<typeof memoryRoots>[1],
 ): Promise<ScanResult> {
   signal.throwIfAborted();
-  const scan = new Scan(workspace.workspaceDir, createTimeSlices(signal), look);
+  const scan = new Scan(workspace.workspaceDir, createTimeSlices(signal, { background: true }), look);
   const names = new Set(listWorkspace(workspace.workspaceDir));
   for (const root of memoryRoots(workspace, known)) await scan.addRoot(root, names);
   return scan.end();

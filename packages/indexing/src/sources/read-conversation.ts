@@ -117,7 +117,7 @@ async function readOpened(
 
   const { recordOf = readRecord } = file;
   const chunker = new MessageChunker(tokens, await loadStemmers());
-  const slices = createTimeSlices(signal, sliceMs);
+  const slices = createTimeSlices(signal, { sliceMs });
   const from = cursor?.from ?? beginning;
   // After the last line with an end: the next reading begins there if no chunk is open.
   let origin = from;

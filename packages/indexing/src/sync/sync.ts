@@ -16,6 +16,7 @@ import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
 import type { IndexedSource, SourceOutcome, StoredFiles } from "../indexed-source.ts";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/survey-notes.ts";
+import { createTimeSlices } from "../time-slices.ts";
 
 const readsAtOnce = 8;
 export const nothingDone: Omit<SyncReport, "failed"> = { added: 0, changed: 0, removed: 0, unchanged: 0 };
@@ -160,12 +161,14 @@ async function planSync(
 ): Promise<Plan> {
   let otherRecipe: OtherRecipe | undefined;
   const plan: Plan = { work: [], gone: [], unchanged: 0, outdated: false };
+  const slices = createTimeSlices(params.signal, { background: true });
   for (const { source, scan } of scans) {
     const own = stored.get(source.source) ?? new Map<string, FileRecord>();
     let known = 0;
     scan.waiting = 0;
     const compared = await readToCompare(source, scan.files, own, params);
     for (const file of scan.files) {
+      if (slices.isOver()) await slices.pause();
       const before = own.get(file.path);
       if (before) known++;
       const isOther = before !== undefined && before.recipe !== source.recipe;
