@@ -1,17 +1,21 @@
 import { lstatSync, readdirSync, type Stats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import path from "node:path";
 import { audienceOf, type SessionAudience } from "@memslot/core";
+import { readLines } from "@memslot/indexing/host";
 import pLimit from "p-limit";
 import { readSessionTable } from "../session/session-table.ts";
-import { readBeginning, readFileSafely } from "../session/transcript-file.ts";
+import { readEntry } from "../session/transcript-entry.ts";
+import { readFileSafely } from "../session/transcript-file.ts";
 import { type HandOvers, readHandOvers } from "./compacted-messages.ts";
 import { inTranscript, transcriptFolder } from "./open-transcript.ts";
 import { scanTranscript } from "./scan-transcript.ts";
+import { timeOrNone } from "./transcript-page.ts";
 import type { TranscriptLabel, TranscriptPlace } from "./transcript-types.ts";
 import type { TranscriptFacts } from "./transcript-facts.ts";
 
 export interface ListedTranscript {
-  /** As results name it: `sessions/<name>.jsonl`. */
+  /** As results name it: `sessions/<name>.jsonl`, `journal/<id>.<hash>.jsonl`. */
   path: string;
   sessionId: string;
   /** As the host names the session; absent if neither the list of sessions nor the transcript has it. */
@@ -22,68 +26,115 @@ export interface ListedTranscript {
   isCurrent: boolean;
   /** The first message of the user, if it is near the begin. */
   title?: string | undefined;
-  /** When it began and was last written to (ISO 8601). */
-  from: string;
-  to: string;
+  /** Of the first and the last entry with a time (ISO 8601); absent if none has one. */
+  from?: string | undefined;
+  to?: string | undefined;
   bytes: number;
   /** Messages of user and assistant. Absent if it is too large to be counted for a list. */
   messages?: number | undefined;
 }
 
 export interface TranscriptList {
-  folder: string | undefined;
-  /** The latest first, at most 1,000. */
+  /** The latest first, at most 5,000. */
   transcripts: readonly ListedTranscript[];
   count: number;
 }
 
 export interface ListTranscriptsOptions extends TranscriptPlace {
+  /** `sessions`, the default, or the messages in the `journal`. */
+  label?: TranscriptLabel | undefined;
   /** The peers of direct chats that are the owner, see `audienceOf`. */
   ownerAllowFrom?: readonly string[] | undefined;
   signal?: AbortSignal | undefined;
 }
 
-const maxListed = 1_000;
+const maxListed = 5_000;
 /** Larger transcripts are not counted for a list, nor all of them together above a multiple of it. */
 const countedBytes = 1024 * 1024;
 const countedBytesInAll = 32 * 1024 * 1024;
 const headBytes = 64 * 1024;
+const tailBytes = 16 * 1024;
+const mostTailBytes = 16 * 1024 * 1024;
+const openAtOnce = 16;
 
 /** Lists an agent's transcripts. Writes nothing and follows no link. */
 export async function listTranscripts(options: ListTranscriptsOptions): Promise<TranscriptList> {
-  const { agentId, ownerAllowFrom = [], signal } = options;
-  const folder = transcriptFolder(options, "sessions");
-  if (folder === undefined) return { folder: undefined, transcripts: [], count: 0 };
+  const { agentId, label = "sessions", ownerAllowFrom = [], signal } = options;
+  const folder = transcriptFolder(options, label);
+  if (folder === undefined) return { transcripts: [], count: 0 };
   const keys = new Map<string, string>();
-  for (const [key, { sessionFile }] of await readSessionTable(folder)) keys.set(sessionFile, key);
+  if (label === "sessions")
+    for (const [key, { sessionFile }] of await readSessionTable(folder)) keys.set(sessionFile, key);
   const files = filesIn(folder);
-  const transcripts: ListedTranscript[] = [];
+  const limited = pLimit(openAtOnce);
   let left = countedBytesInAll;
-  for (const { name, stats } of files.slice(0, maxListed)) {
-    signal?.throwIfAborted();
+  const transcripts = files.slice(0, maxListed).map(async ({ name, stats }): Promise<ListedTranscript> => {
     const isCounted = stats.size <= Math.min(countedBytes, left);
     if (isCounted) left -= stats.size;
-    const bytes = isCounted ? stats.size : headBytes;
-    const facts = await readFileSafely(path.join(folder, name), (handle) =>
-      scanTranscript({ handle, bytes }, { fateOf: () => undefined, signal }),
-    );
-    signal?.throwIfAborted();
+    const file = path.join(folder, name);
+    const facts = await limited(() => summaryOf(file, stats, isCounted, signal));
     const sessionKey = keys.get(name) ?? facts?.sessionKey;
-    const to = stats.mtime.toISOString();
-    transcripts.push({
-      path: `sessions/${name}`,
-      sessionId: facts?.sessionId ?? name.replace(/\.jsonl$/u, ""),
+    return {
+      path: `${label}/${name}`,
+      sessionId: facts?.sessionId ?? name.replace(/(?:\.[0-9a-f]{16})?\.jsonl$/u, ""),
       sessionKey,
       audience: sessionKey === undefined ? undefined : readersOf(sessionKey, agentId, ownerAllowFrom),
       isCurrent: keys.has(name),
       title: facts?.title,
-      from: facts?.from === undefined ? to : new Date(facts.from).toISOString(),
-      to,
+      from: facts?.from && new Date(facts.from).toISOString(),
+      to: facts?.to && new Date(facts.to).toISOString(),
       bytes: stats.size,
       messages: isCounted ? (facts?.messages ?? 0) : undefined,
-    });
+    };
+  });
+  const listed = await Promise.all(transcripts);
+  return { transcripts: listed.toSorted((a, b) => ((a.to ?? "") < (b.to ?? "") ? 1 : -1)), count: files.length };
+}
+
+type Summary = Pick<TranscriptFacts, "sessionId" | "sessionKey" | "title" | "from" | "to" | "messages">;
+
+// Module-level: a page lists them again with every change, and most of thousands are as they were.
+const summaries = new Map<string, { state: string; summary: Promise<Summary | undefined> }>();
+
+/** Facts of a transcript for the list; kept while the file has the same size and time. */
+async function summaryOf(
+  file: string,
+  { size, mtimeMs }: Stats,
+  isCounted: boolean,
+  signal: AbortSignal | undefined,
+): Promise<Summary | undefined> {
+  signal?.throwIfAborted();
+  const state = `${size} ${mtimeMs} ${isCounted}`;
+  const known = summaries.get(file);
+  if (known?.state === state) return await known.summary;
+  const summary = readFileSafely(file, async (handle): Promise<Summary> => {
+    const bytes = isCounted ? size : headBytes;
+    const facts = await scanTranscript({ handle, bytes }, { fateOf: () => undefined, signal: undefined });
+    const { sessionId, sessionKey, title, from, messages } = facts;
+    const to = isCounted ? facts.to : await lastTime(handle, size);
+    return { sessionId, sessionKey, title, from: from ?? to, to, messages };
+  });
+  summaries.delete(file);
+  summaries.set(file, { state, summary });
+  for (const oldest of summaries.keys()) if (summaries.size > maxListed * 2) summaries.delete(oldest);
+  // A file that could not be read is tried again.
+  void summary.then((found) => found ?? summaries.delete(file));
+  return await summary;
+}
+
+/** The time of the last entry that has one: read from the end, in parts that grow until one has a time. */
+async function lastTime(handle: FileHandle, size: number): Promise<string | undefined> {
+  for (let bytes = tailBytes; ; bytes *= 8) {
+    const start = Math.max(0, size - bytes);
+    let last: string | undefined;
+    for await (const lines of readLines(handle, start, size))
+      for (const line of lines) {
+        const entry = readEntry(line.bytes, 0);
+        const at = entry.kind === "message" ? timeOrNone(entry.message.at) : "at" in entry ? entry.at : undefined;
+        last = at ?? last;
+      }
+    if (last !== undefined || start === 0 || bytes > mostTailBytes) return last;
   }
-  return { folder, transcripts, count: files.length };
 }
 
 /** All facts of a transcript. Undefined if it does not exist. */
@@ -113,61 +164,4 @@ function readersOf(key: string, agentId: string, owners: readonly string[]): Ses
   } catch {
     return undefined;
   }
-}
-
-export interface ConversationTime {
-  /** As results name it: `sessions/<id>.jsonl`, `journal/<id>.<hash>.jsonl`. */
-  path: string;
-  /** Of the session; that of the file if its first line has none. */
-  sessionId: string;
-  from: string;
-  to: string;
-  bytes: number;
-}
-
-/** The times of conversations and of flushes; each the latest 2,000, and their number. */
-export interface ConversationTimes {
-  sessions: readonly ConversationTime[];
-  sessionCount: number;
-  flushes: readonly ConversationTime[];
-  flushCount: number;
-}
-
-const maxTimes = 2_000;
-const openAtOnce = 16;
-
-/** Reads the first line of each file, follows no link, and changes nothing. */
-export async function conversationTimes(place: TranscriptPlace): Promise<ConversationTimes> {
-  const [sessions, flushes] = await Promise.all([timesIn(place, "sessions"), timesIn(place, "journal")]);
-  return {
-    sessions: sessions.times,
-    sessionCount: sessions.count,
-    flushes: flushes.times,
-    flushCount: flushes.count,
-  };
-}
-
-async function timesIn(
-  place: TranscriptPlace,
-  label: TranscriptLabel,
-): Promise<{ times: ConversationTime[]; count: number }> {
-  const folder = transcriptFolder(place, label);
-  if (folder === undefined) return { times: [], count: 0 };
-  const files = filesIn(folder);
-  const limited = pLimit(openAtOnce);
-  const times = files.slice(0, maxTimes).map(({ name, stats }) =>
-    limited(async (): Promise<ConversationTime> => {
-      const to = stats.mtime.toISOString();
-      const { id, at } = (await readBeginning(path.join(folder, name))) ?? {};
-      const began = Date.parse(at ?? "");
-      return {
-        path: `${label}/${name}`,
-        sessionId: id ?? name.replace(/(?:\.[0-9a-f]{16})?\.jsonl$/u, ""),
-        from: Number.isNaN(began) ? to : new Date(began).toISOString(),
-        to,
-        bytes: stats.size,
-      };
-    }),
-  );
-  return { times: await Promise.all(times), count: files.length };
 }

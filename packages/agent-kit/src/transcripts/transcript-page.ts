@@ -11,7 +11,7 @@ import type {
 } from "./transcript-types.ts";
 
 /** Bytes that are read for a page, or one line if that is longer. */
-const pageBytes = 512 * 1024;
+const pageBytes = 4 * 1024 * 1024;
 const longestLine = 4 * 1024 * 1024;
 
 /**
@@ -24,7 +24,7 @@ export async function readTranscriptPage(
   { from = 0, before, limit = 100, textLimit = 4_000, signal }: TranscriptPageOptions = {},
 ): Promise<TranscriptPage | undefined> {
   return await inTranscript(place, path, async (handle, bytes) => {
-    const most = clamp(limit, 1, 500);
+    const most = clamp(limit, 1, 5_000);
     const how = { handle, textLimit: clamp(textLimit, 1, maxCharacters), signal };
     if (before === undefined) return pageOf(await linesIn(how, clamp(from, 0, bytes), bytes, most), bytes);
     const to = clamp(before, 0, bytes);

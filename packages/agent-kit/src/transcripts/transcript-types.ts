@@ -43,7 +43,7 @@ export interface TranscriptPageOptions {
   from?: number | undefined;
   /** Instead of `from`: the lines right before this byte. */
   before?: number | undefined;
-  /** 1 to 500 lines with content; 100 if left out. */
+  /** 1 to 5,000 lines with content; 100 if left out. */
   limit?: number | undefined;
   /** Characters of one text, 1 to 256 Ki; 4,000 if left out. */
   textLimit?: number | undefined;

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import path from "node:path";
 import {
   compactSession,
-  conversationTimes,
   describeTranscript,
   listTranscripts,
   openSessions,
@@ -121,10 +120,15 @@ describe("the list of transcripts", () => {
     expect(await readTranscriptPage({ stateDir, agentId }, "journal/other.jsonl")).toBeUndefined();
     rmSync(sessions, { recursive: true });
     symlinkSync(elsewhere, sessions);
-    expect(await listTranscripts({ stateDir, agentId })).toMatchObject({ transcripts: [], folder: undefined });
-    const none = { sessions: [], sessionCount: 0, flushes: [], flushCount: 0 };
-    expect(await conversationTimes({ stateDir, agentId })).toEqual(none);
-    expect(await conversationTimes({ ...place(), agentId: "other" })).toEqual(none);
+    for (const none of [
+      { stateDir, agentId },
+      { stateDir, agentId, label: "journal" },
+      { ...place(), agentId: "other" },
+    ])
+      expect(await listTranscripts(none as Parameters<typeof listTranscripts>[0])).toEqual({
+        transcripts: [],
+        count: 0,
+      });
   });
 
   test("does not count what is large, and finds its title all the same", async () => {
@@ -276,28 +280,34 @@ describe("what a transcript comes to", () => {
   });
 });
 
-test("the times of conversations are their beginning and their last message, and no link is followed", async () => {
+test("the times of a conversation are those of its first and last entry, not of its file, also where it is too large to be counted", async () => {
+  const long = Array.from({ length: 1_200 }, (_, second) => said(second, "assistant", "x".repeat(1_000)));
+  const other = { type: "custom", timestamp: "2026-03-09T09:00:00.000Z" };
   const { stateDir, sessions } = place({
-    "sessions/s-1.jsonl": [head],
+    "sessions/first.jsonl": [head, said(1, "user", "When?"), other],
+    "sessions/large.jsonl": [head, ...long, { type: "custom", text: "x".repeat(200_000) }],
     "sessions/broken.jsonl": ["no json"],
     "sessions/notes.txt": ["no conversation"],
+    "journal/s-1.0123456789abcdef.jsonl": [said(5, "user", "Kept.\nMore.")],
   });
-  const later = new Date("2026-03-06T10:00:00.000Z");
-  utimesSync(path.join(sessions, "s-1.jsonl"), later, later);
-  utimesSync(path.join(sessions, "broken.jsonl"), later, later);
-  symlinkSync(path.join(sessions, "s-1.jsonl"), path.join(sessions, "link.jsonl"));
-  const times = await conversationTimes({ stateDir, agentId: "main" });
-  expect(times.sessionCount).toBe(2);
-  expect(times.sessions).toContainEqual({
-    path: "sessions/s-1.jsonl",
-    sessionId: "s-1",
-    from: "2026-03-05T09:00:00.000Z",
-    to: "2026-03-06T10:00:00.000Z",
-    bytes: JSON.stringify(head).length + 1,
-  });
-  // Its own time has to do.
-  expect(times.sessions).toContainEqual(
-    expect.objectContaining({ path: "sessions/broken.jsonl", from: later.toISOString() }),
-  );
-  expect([times.flushes, times.flushCount]).toEqual([[], 0]);
+  const written = new Date("2026-03-20T10:00:00.000Z");
+  const timesOf = async (label: "sessions" | "journal"): Promise<unknown[]> => {
+    for (const name of readdirSync(sessions)) utimesSync(path.join(sessions, name), written, written);
+    const { transcripts } = await listTranscripts({ stateDir, agentId, label });
+    return transcripts.map(({ path: name, title, from, to }) => [name, title, from, to]);
+  };
+  expect(await timesOf("sessions")).toEqual([
+    ["sessions/large.jsonl", undefined, "2026-03-05T09:00:00.000Z", "2026-03-05T09:19:59.000Z"],
+    ["sessions/first.jsonl", "When?", "2026-03-05T09:00:00.000Z", "2026-03-05T09:00:01.000Z"],
+    ["sessions/broken.jsonl", undefined, undefined, undefined],
+  ]);
+  appendFileSync(path.join(sessions, "first.jsonl"), textOf([said(3_600 * 24, "user", "Now?")]));
+  expect((await timesOf("sessions"))[0]).toEqual([
+    "sessions/first.jsonl",
+    "When?",
+    "2026-03-05T09:00:00.000Z",
+    "2026-03-06T09:00:00.000Z",
+  ]);
+  const at = "2026-03-05T09:00:05.000Z";
+  expect(await timesOf("journal")).toEqual([["journal/s-1.0123456789abcdef.jsonl", "Kept.", at, at]]);
 });
