@@ -19,8 +19,8 @@ import type {
   LoggedChange,
   NoteChangeRecord,
   NoteContent,
-  ConversationTime,
-  HandOver,
+  HandOvers,
+  ListedTranscript,
   TranscriptFacts,
   TranscriptList,
   TranscriptPage,
@@ -217,15 +217,13 @@ export interface WhyAnswer {
   why?: SearchWhy | undefined;
 }
 
-export interface SessionsAnswer extends TranscriptList {
+/** `GET /api/sessions`. */
+export interface SessionsAnswer {
+  sessions: TranscriptList;
+  /** Dropped messages in the journal. */
+  journal: TranscriptList;
   /** Compacted messages and their state: waiting ones first, then the newest. */
-  handOvers: readonly HandOver[];
-  /** Number of hand-over records. */
-  handOverCount: number;
-  broken: number;
-  /** Dropped messages in the journal, latest first. */
-  journal: readonly ConversationTime[];
-  journalCount: number;
+  handOvers: Pick<HandOvers, "all" | "count" | "broken">;
 }
 
 export type TranscriptAnswer = TranscriptPage;
@@ -236,13 +234,12 @@ export type TranscriptFactsAnswer = TranscriptFacts & { bytes: number };
 /** A day with content. */
 export interface TimeDay {
   day: string;
-  notes: number;
-  bytes: number;
+  /** Of its notes. */
   lines: number;
-  /** Conversations that started or continued on that day. */
+  /** By agents and this page. */
+  changes: number;
+  /** Conversations with the first or the last entry on that day. */
   sessions: number;
-  /** Number of flushes. */
-  flushes: number;
 }
 
 export interface MapAnswer extends MemoryMap {
@@ -250,27 +247,27 @@ export interface MapAnswer extends MemoryMap {
   tags: readonly (readonly string[])[];
 }
 
+/** `GET /api/time`. */
 export interface TimeAnswer {
+  today: string;
   /** In order, without empty days. */
   days: readonly TimeDay[];
-  /** Notes of a week, a month or a year. */
-  spans: number;
   /** Notes without a day. */
   undated: number;
-  notes: number;
-  sessions: number;
-  flushes: number;
-  /** Entries beyond the limits, which are not in `days`. */
-  left: { notes: number; sessions: number; flushes: number };
+  /** Notes and conversations beyond the limits, which are not in `days`. */
+  left: number;
   /** False: the backend cannot list notes. */
-  told: boolean;
+  isListed: boolean;
 }
 
+/** `GET /api/time/days?from=2026-03-05` answers three of them. */
 export interface DayAnswer {
   day: string;
+  /** The beginnings of notes of this day. */
+  logs: readonly HomeNote[];
+  /** Further notes of the day, of a period with it, or changed on it; and their number. */
   notes: readonly MemoryFile[];
-  /** Notes of a week, a month or a year that includes the day. */
-  spans: readonly MemoryFile[];
-  sessions: readonly ConversationTime[];
-  flushes: readonly ConversationTime[];
+  noteCount: number;
+  sessions: readonly ListedTranscript[];
+  changes: readonly LoggedChange[];
 }

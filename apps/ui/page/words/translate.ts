@@ -1,3 +1,4 @@
+import { facts } from "../state/api-client.ts";
 import { type Language, language } from "../state/preferences.ts";
 import en from "./en.json" with { type: "json" };
 import zh from "./zh.json" with { type: "json" };
@@ -51,13 +52,15 @@ export function formatted(value: string | number): string {
   return typeof value === "number" ? new Intl.NumberFormat(localeName()).format(value) : value;
 }
 
-/** A local time from ISO 8601. */
+/** A time from ISO 8601 in the user's time zone, as the library counts days. */
 export function when(
   iso: string,
   style: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" },
 ): string {
   const date = new Date(iso);
-  return Number.isNaN(date.getTime()) ? iso : new Intl.DateTimeFormat(localeName(), style).format(date);
+  return Number.isNaN(date.getTime())
+    ? iso
+    : new Intl.DateTimeFormat(localeName(), { timeZone: facts.value?.timeZone, ...style }).format(date);
 }
 
 /** US dollars; small amounts with more digits. */
@@ -79,6 +82,8 @@ export function bytes(count: number): string {
   return new Intl.NumberFormat(localeName(), style).format(count / 1000 ** power);
 }
 
+/** The browser's locale of the language, for the formats of its region. */
 export function localeName(): string {
-  return language.value === "zh" ? "zh-CN" : "en";
+  const own = navigator.languages.find((name) => name.split("-")[0] === language.value);
+  return own ?? (language.value === "zh" ? "zh-CN" : "en");
 }

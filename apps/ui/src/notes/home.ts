@@ -1,4 +1,4 @@
-import { listChanges, readNote } from "@memslot/agent-kit";
+import { type ChangePlace, listChanges, localClock, readNote } from "@memslot/agent-kit";
 import type { HomeAnswer, HomeNote } from "../api-types.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
@@ -11,19 +11,16 @@ const dayMs = 24 * 60 * 60 * 1000;
 export async function homeOf(host: UiHost, signal: AbortSignal): Promise<HomeAnswer> {
   const { memory, agent } = host;
   const place = changePlace(host, signal);
-  const format = new Intl.DateTimeFormat("en-CA", { timeZone: agent.userTimezone, dateStyle: "short" });
-  const [today, yesterday] = [0, dayMs].map((back) => format.format(Date.now() - back)) as [string, string];
-  const noteOf = async (path: string): Promise<HomeNote | undefined> => {
-    const note = await readNote({ ...place, relPath: path }).catch(() => undefined);
-    if (note === undefined) return undefined;
-    return { path, text: note.text.slice(0, mostCharacters), isCut: note.text.length > mostCharacters };
-  };
+  const clock = localClock(agent.userTimezone);
+  const [today, yesterday] = [0, dayMs].map((back) => clock(new Date(Date.now() - back)).day) as [string, string];
   const [list, changes, log, before, ...pinned] = await Promise.all([
     memory.listFiles({ limit: mostRecent, newest: true, scan: false, signal }),
     listChanges(place),
-    ...[`memory/${today}.md`, `memory/${yesterday}.md`, "MEMORY.md", "USER.md"].map(noteOf),
+    ...[`memory/${today}.md`, `memory/${yesterday}.md`, "MEMORY.md", "USER.md"].map((path) =>
+      noteBeginning(place, path),
+    ),
   ]);
-  const recent = changes.filter(({ at }) => format.format(new Date(at)) >= yesterday).toReversed();
+  const recent = changes.filter(({ at }) => clock(new Date(at)).day >= yesterday).toReversed();
   return {
     today,
     log,
@@ -33,4 +30,10 @@ export async function homeOf(host: UiHost, signal: AbortSignal): Promise<HomeAns
     changes: recent.slice(0, mostChanges),
     changeCount: recent.length,
   };
+}
+
+export async function noteBeginning(place: ChangePlace, path: string): Promise<HomeNote | undefined> {
+  const note = await readNote({ ...place, relPath: path }).catch(() => undefined);
+  if (note === undefined) return undefined;
+  return { path, text: note.text.slice(0, mostCharacters), isCut: note.text.length > mostCharacters };
 }

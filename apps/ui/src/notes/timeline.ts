@@ -1,80 +1,91 @@
-import { type ConversationTime, type ConversationTimes, conversationTimes } from "@memslot/agent-kit";
+import { type ListedTranscript, listChanges, listTranscripts, localClock, type LoggedChange } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
 import type { DayAnswer, TimeAnswer, TimeDay } from "../api-types.ts";
-import type { UiHost } from "../ui-host.ts";
+import { changePlace, type UiHost } from "../ui-host.ts";
+import { noteBeginning } from "./home.ts";
 
-/** Counts of notes, sessions and flushes by day. */
+const dayMs = 24 * 60 * 60 * 1000;
+/** Of a day; more notes are links. */
+const mostLogs = 3;
+const mostNotes = 50;
+
+/** How much each day has: lines of its notes, changes by agents, and conversations. */
 export async function timeOf(host: UiHost, signal: AbortSignal): Promise<TimeAnswer> {
-  const { files, all, told, talks, dayOf } = await look(host, signal);
+  const { today, isListed, files, changesOn, sessionsOn, left } = await timeline(host, signal);
   const days = new Map<string, TimeDay>();
   const on = (day: string): TimeDay => {
-    const known = days.get(day) ?? { day, notes: 0, bytes: 0, lines: 0, sessions: 0, flushes: 0 };
+    const known = days.get(day) ?? { day, lines: 0, changes: 0, sessions: 0 };
     days.set(day, known);
     return known;
   };
-  for (const { days: own, bytes, lines = 0 } of files) {
-    if (own === undefined || own[0] !== own[1]) continue;
-    const at = on(own[0]);
-    at.notes += 1;
-    at.bytes += bytes;
-    at.lines += lines;
-  }
-  for (const talk of talks.sessions) for (const day of daysOf(talk, dayOf)) on(day).sessions += 1;
-  for (const flush of talks.flushes) on(dayOf(flush.from)).flushes += 1;
+  for (const { days: own, lines = 0 } of files) if (own !== undefined && own[0] === own[1]) on(own[0]).lines += lines;
+  for (const [day, changes] of changesOn) on(day).changes = changes.length;
+  for (const [day, sessions] of sessionsOn) on(day).sessions = sessions.length;
   return {
+    today,
     days: [...days.values()].toSorted((a, b) => (a.day < b.day ? -1 : 1)),
-    spans: files.filter(({ days: own }) => own !== undefined && own[0] !== own[1]).length,
     undated: files.filter(({ days: own }) => own === undefined).length,
-    notes: all,
-    sessions: talks.sessionCount,
-    flushes: talks.flushCount,
-    left: {
-      notes: all - files.length,
-      sessions: talks.sessionCount - talks.sessions.length,
-      flushes: talks.flushCount - talks.flushes.length,
-    },
-    told,
+    left,
+    isListed,
   };
 }
 
-/** The content of one day. */
-export async function dayOfMemory(host: UiHost, day: string, signal: AbortSignal): Promise<DayAnswer> {
-  const { files, talks, dayOf } = await look(host, signal);
-  const dated = files.filter(({ days }) => days !== undefined && days[0] <= day && day <= days[1]);
-  return {
-    day,
-    notes: dated.filter(({ days }) => days?.[0] === days?.[1]),
-    spans: dated.filter(({ days }) => days?.[0] !== days?.[1]),
-    sessions: talks.sessions.filter((talk) => daysOf(talk, dayOf).has(day)),
-    flushes: talks.flushes.filter(({ from }) => dayOf(from) === day),
-  };
+/** The content of a day and the two days after it. */
+export async function daysOf(host: UiHost, first: string, signal: AbortSignal): Promise<DayAnswer[]> {
+  const { files, changesOn, sessionsOn, dayOf } = await timeline(host, signal);
+  const place = changePlace(host, signal);
+  const days = [0, 1, 2].map((later) => new Date(Date.parse(first) + later * dayMs).toISOString().slice(0, 10));
+  return await Promise.all(
+    days.map(async (day): Promise<DayAnswer> => {
+      const dated = files.filter(({ days: own }) => own?.[0] === day && own[1] === day).slice(0, mostLogs);
+      const logs = await Promise.all(dated.map(({ path }) => noteBeginning(place, path)));
+      const isOf = ({ days: own, modified }: MemoryFile): boolean =>
+        (own !== undefined && own[0] <= day && day <= own[1]) || (modified !== undefined && dayOf(modified) === day);
+      const notes = files.filter((file) => isOf(file) && !dated.includes(file));
+      return {
+        day,
+        logs: logs.filter((log) => log !== undefined),
+        notes: notes.slice(0, mostNotes),
+        noteCount: notes.length,
+        sessions: sessionsOn.get(day) ?? [],
+        changes: changesOn.get(day) ?? [],
+      };
+    }),
+  );
 }
 
-interface Look {
+interface Timeline {
+  today: string;
+  /** False: the backend cannot list notes. */
+  isListed: boolean;
   files: readonly MemoryFile[];
-  all: number;
-  told: boolean;
-  talks: ConversationTimes;
+  changesOn: ReadonlyMap<string, LoggedChange[]>;
+  sessionsOn: ReadonlyMap<string, ListedTranscript[]>;
+  /** Notes and conversations beyond the limits of their lists. */
+  left: number;
   dayOf: (iso: string) => string;
 }
 
-async function look({ memory, config, agent }: UiHost, signal: AbortSignal): Promise<Look> {
-  const [list, talks] = await Promise.all([
+async function timeline(host: UiHost, signal: AbortSignal): Promise<Timeline> {
+  const { memory, config, agent } = host;
+  const clock = localClock(agent.userTimezone);
+  const dayOf = (iso: string): string => clock(new Date(iso)).day;
+  const [list, changes, { transcripts, count }] = await Promise.all([
     memory.listFiles({ scan: false, signal }),
-    conversationTimes({ stateDir: config.stateDir, agentId: memory.agentId }),
+    listChanges(changePlace(host, signal)),
+    listTranscripts({ stateDir: config.stateDir, agentId: memory.agentId, signal }),
   ]);
-  const files = list?.files.filter(({ source }) => source === "memory") ?? [];
-  const others = (list?.files.length ?? 0) - files.length;
-  const format = new Intl.DateTimeFormat("en-CA", { timeZone: agent.userTimezone, dateStyle: "short" });
+  const sessionsOn = new Map<string, ListedTranscript[]>();
+  for (const each of transcripts)
+    for (const day of new Set([each.from, each.to].flatMap((at) => (at === undefined ? [] : dayOf(at)))))
+      sessionsOn.set(day, [...(sessionsOn.get(day) ?? []), each]);
   return {
-    files,
-    all: (list?.fileCount ?? 0) - others,
-    told: list !== undefined,
-    talks,
-    dayOf: (iso) => format.format(new Date(iso)),
+    today: clock(new Date()).day,
+    isListed: list !== undefined,
+    files: list?.files.filter(({ source }) => source === "memory") ?? [],
+    changesOn: Map.groupBy(changes, ({ at }) => dayOf(at)),
+    sessionsOn,
+    left: (list?.fileCount ?? 0) - (list?.files.length ?? 0) + count - transcripts.length,
+    dayOf,
   };
-}
-
-function daysOf({ from, to }: ConversationTime, dayOf: (iso: string) => string): ReadonlySet<string> {
-  return new Set([dayOf(from), dayOf(to)]);
 }

@@ -1,6 +1,6 @@
 import type { MapAnswer } from "../api-types.ts";
 import { homeOf } from "../notes/home.ts";
-import { dayOfMemory, timeOf } from "../notes/timeline.ts";
+import { daysOf, timeOf } from "../notes/timeline.ts";
 import { mapLabels } from "../search/map-labels.ts";
 import type { EventHub } from "../server/event-hub.ts";
 import { RouteError } from "../server/http-answers.ts";
@@ -21,10 +21,10 @@ export function createRoutes(host: UiHost, hub: EventHub, signal: AbortSignal): 
   return {
     "GET /api/home": ({ signal: left }) => homeOf(host, left),
     "GET /api/time": ({ signal: left }) => timeOf(host, left),
-    "GET /api/time/day"({ query: { day = "" }, signal: left }) {
-      if (!/^\d{4}-\d{2}-\d{2}$/u.test(day))
-        throw new RouteError(400, "INVALID_ARGUMENT", "day must be like 2026-03-05");
-      return dayOfMemory(host, day, left);
+    "GET /api/time/days"({ query: { from = "" }, signal: left }) {
+      if (!/^\d{4}-\d{2}-\d{2}$/u.test(from) || Number.isNaN(Date.parse(from)))
+        throw new RouteError(400, "INVALID_ARGUMENT", "from must be a day like 2026-03-05");
+      return daysOf(host, from, left);
     },
     "GET /api/map": async ({ signal: left }): Promise<MapAnswer | null> => {
       const map = await memory.map({ dimensions: mapDimensions, signal: left });

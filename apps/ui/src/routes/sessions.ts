@@ -1,34 +1,29 @@
-import {
-  conversationTimes,
-  describeTranscript,
-  listTranscripts,
-  readHandOvers,
-  readTranscriptPage,
-} from "@memslot/agent-kit";
+import { describeTranscript, listTranscripts, readHandOvers, readTranscriptPage } from "@memslot/agent-kit";
 import type { SessionsAnswer } from "../api-types.ts";
 import { RouteError } from "../server/http-answers.ts";
 import type { Routes } from "../server/request-listener.ts";
 import type { UiHost } from "../ui-host.ts";
 
-const pageLines = 60;
+const pageLines = 5_000;
 
 export function sessionRoutes({ memory, config }: UiHost): Routes {
   const place = { stateDir: config.stateDir, agentId: memory.agentId };
   return {
     async "GET /api/sessions"({ signal }) {
-      const [list, handOvers, times] = await Promise.all([
+      const [sessions, journal, { all, count, broken }] = await Promise.all([
         listTranscripts({ ...place, ownerAllowFrom: memory.ownerAllowFrom, signal }),
+        listTranscripts({ ...place, label: "journal", signal }),
         readHandOvers(place),
-        conversationTimes(place),
       ]);
-      const { all, count, broken } = handOvers;
-      const { flushes: journal, flushCount: journalCount } = times;
-      return { ...list, handOvers: all, handOverCount: count, broken, journal, journalCount } satisfies SessionsAnswer;
+      return { sessions, journal, handOvers: { all, count, broken } } satisfies SessionsAnswer;
     },
 
-    async "GET /api/sessions/read"({ query: { path = "", from, before }, signal }) {
-      const options = { from: offsetIn("from", from), before: offsetIn("before", before), limit: pageLines, signal };
-      return (await readTranscriptPage(place, path, options)) ?? notThere(path);
+    async "GET /api/sessions/read"({ query: { path = "", ...query }, signal }) {
+      const [from, before, at] = ["from", "before", "at"].map((name) => offsetIn(name, query[name]));
+      const options = { limit: pageLines, signal };
+      const page = (await readTranscriptPage(place, path, { ...options, from, before })) ?? notThere(path);
+      // The whole conversation around a line, or the part that begins with it.
+      return at === undefined || at < page.end ? page : await readTranscriptPage(place, path, { ...options, from: at });
     },
 
     "GET /api/sessions/facts": async ({ query: { path = "" }, signal }) =>

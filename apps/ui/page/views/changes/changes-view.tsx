@@ -41,7 +41,7 @@ export default function ChangesView(): VNode {
       )}
       {[...days].map(([day, changes]) => (
         <section key={day}>
-          <h2>{when(changes[0]?.at ?? day, { dateStyle: "full", timeZone: facts.value?.timeZone })}</h2>
+          <h2>{when(changes[0]?.at ?? day, { dateStyle: "full" })}</h2>
           {changes.map((change) => (
             <Change key={change.id} change={change} onRevert={() => setChosen(change)} />
           ))}
@@ -82,8 +82,7 @@ function Change({ change, onRevert }: { change: LoggedChange; onRevert: () => vo
         )}
       </header>
       <p class="faint small">
-        <time dateTime={at}>{when(at, { timeStyle: "short", timeZone: facts.value?.timeZone })}</time> · {by} ·{" "}
-        {agentId}
+        <time dateTime={at}>{when(at, { timeStyle: "short" })}</time> · {by} · {agentId}
         {session !== undefined && ` · ${t("changes.session", { session })}`}
         {reason !== undefined && ` · ${reason}`}
       </p>

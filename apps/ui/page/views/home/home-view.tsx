@@ -1,13 +1,11 @@
 import type { VNode } from "preact";
-import type { HomeAnswer, HomeNote } from "../../../src/api-types.ts";
-import { Failed, Icon, Loading } from "../../components/common-components.tsx";
+import type { HomeAnswer } from "../../../src/api-types.ts";
+import { Failed, Loading } from "../../components/common-components.tsx";
 import { useFocusKeys } from "../../components/shortcuts.ts";
-import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t, when } from "../../words/translate.ts";
-import { noteHref } from "../notes/note-addresses.ts";
 import { NoteRow } from "../notes/note-row.tsx";
-import { Passage } from "../notes/passage.tsx";
+import { ChangeRows, Log } from "./day-content.tsx";
 
 import "./home.css";
 
@@ -35,20 +33,7 @@ export default function HomeView(): VNode {
         {pinned.length === 0 && <p class="faint small">{t("home.pinned.none")}</p>}
         <h2>{t("home.changes")}</h2>
         {changes.length === 0 && <p class="faint small">{t("home.changes.none")}</p>}
-        <ul class="rows">
-          {changes.map(({ id, path, by, at }) => (
-            <li key={id}>
-              <a href={pathWith("/changes", { path })}>
-                <Icon name="bot" />
-                <span class="line grow">{path}</span>
-                <span class="faint small line">{by}</span>
-                <time class="faint small" dateTime={at}>
-                  {when(at, { timeStyle: "short" })}
-                </time>
-              </a>
-            </li>
-          ))}
-        </ul>
+        <ChangeRows changes={changes} />
         {changeCount > changes.length && <a href="/changes">{t("home.changes.all", { count: changeCount })}</a>}
         <h2>{t("search.begin")}</h2>
         <ul class="rows">
@@ -58,20 +43,5 @@ export default function HomeView(): VNode {
         </ul>
       </aside>
     </div>
-  );
-}
-
-function Log({ note: { path, text, isCut } }: { note: HomeNote }): VNode {
-  return (
-    <section>
-      <p class="small mono">
-        <a href={noteHref(path)}>{path}</a>
-      </p>
-      <Passage
-        lines={text.split("\n").map((line) => ({ kind: "line", parts: [{ text: line, match: false }] }))}
-        path={path}
-      />
-      {isCut && <a href={noteHref(path)}>{t("home.more")}</a>}
-    </section>
   );
 }

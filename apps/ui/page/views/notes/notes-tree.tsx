@@ -1,7 +1,8 @@
 import { signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Icon, languageOf } from "../../components/common-components.tsx";
+import { VirtualList } from "../../components/virtual-list.tsx";
 import type { NoteName } from "../../state/notes-list.ts";
 import { go } from "../../state/page-address.ts";
 import { localeName, t } from "../../words/translate.ts";
@@ -33,8 +34,6 @@ interface TreeProps {
 /** The height of a row, as `--row` in the styles. */
 const rowPixels = matchMedia("(pointer: coarse)").matches ? 44 : 32;
 const pageRows = 15;
-/** Rows above and below the visible ones. */
-const margin = 12;
 /** Up to this number of notes all folders are open. */
 const fewFiles = 60;
 
@@ -42,10 +41,8 @@ const fewFiles = 60;
 const expanded = signal<ReadonlySet<string>>(new Set());
 let isBegun = false;
 
-/** The notes as a tree, by title. Only visible rows are rendered. */
+/** The notes as a tree, by title. */
 export function NotesTree({ files, filter, open }: TreeProps): VNode {
-  const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
   const [active, setActive] = useState<string | undefined>(open);
   const rows = useMemo(() => treeRows(files, expanded.value, filter), [files, expanded.value, filter]);
   const found = rows.findIndex(({ id }) => id === active);
@@ -60,21 +57,6 @@ export function NotesTree({ files, filter, open }: TreeProps): VNode {
     expand(foldersOf(open));
     setActive(open);
   }, [open, files.length > 0]);
-  useEffect(() => {
-    const element = box.current;
-    if (element === null) return undefined;
-    const observer = new ResizeObserver(() => setView({ top: element.scrollTop, height: element.clientHeight }));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  useEffect(() => {
-    const element = box.current;
-    if (element === null || found < 0) return;
-    const top = found * rowPixels;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + rowPixels > element.scrollTop + element.clientHeight)
-      element.scrollTop = top + rowPixels - element.clientHeight;
-  }, [active, found]);
 
   const choose = (row: TreeRow): void => {
     setActive(row.id);
@@ -92,48 +74,40 @@ export function NotesTree({ files, filter, open }: TreeProps): VNode {
     else return;
     event.preventDefault();
   };
-  const first = Math.max(0, Math.floor(view.top / rowPixels) - margin);
-  const last = Math.ceil((view.top + view.height) / rowPixels) + margin;
-  // The focused row is always rendered.
-  const shown = rows
-    .map((row, index) => ({ row, index }))
-    .filter(({ index }) => index === current || (index >= first && index < last));
   return (
-    <div
-      ref={box}
+    <VirtualList
       class="tree"
       role="tree"
       tabIndex={0}
       aria-label={t("notes.tree")}
       aria-activedescendant={rows.length > 0 ? `tree-${current}` : undefined}
       onKeyDown={onKeyDown}
-      onScroll={({ currentTarget: { scrollTop: top, clientHeight: height } }) => setView({ top, height })}
-    >
-      <div class="tree-rows" role="presentation" style={{ height: `${rows.length * rowPixels}px` }}>
-        {shown.map(({ row, index }) => (
-          <div
-            key={row.id}
-            id={`tree-${index}`}
-            class={`item tree-row${index === current ? " active" : ""}`}
-            role="treeitem"
-            aria-level={row.level}
-            aria-posinset={row.position}
-            aria-setsize={row.siblings}
-            aria-expanded={row.expanded}
-            aria-selected={row.id === open}
-            title={row.id}
-            lang={languageOf(row.name)}
-            style={{ top: `${index * rowPixels}px`, paddingInlineStart: `${row.level * 14 - 8}px` }}
-            onClick={() => choose(row)}
-          >
-            <Icon name={row.expanded === undefined ? "file-text" : row.expanded ? "chevron-down" : "chevron-right"} />
-            <span class="line grow">{row.name}</span>
-            {isChanged(drafts.value.get(row.id)) && <span class="warn small">● {t("notes.tree.draft")}</span>}
-            {row.count !== undefined && <span class="faint small">{row.count}</span>}
-          </div>
-        ))}
-      </div>
-    </div>
+      items={rows}
+      keyOf={({ id }) => id}
+      rowPixels={rowPixels}
+      current={current}
+      rowOf={(row, index) => (
+        <div
+          id={`tree-${index}`}
+          class={`item tree-row${index === current ? " active" : ""}`}
+          role="treeitem"
+          aria-level={row.level}
+          aria-posinset={row.position}
+          aria-setsize={row.siblings}
+          aria-expanded={row.expanded}
+          aria-selected={row.id === open}
+          title={row.id}
+          lang={languageOf(row.name)}
+          style={{ paddingInlineStart: `${row.level * 14 - 8}px` }}
+          onClick={() => choose(row)}
+        >
+          <Icon name={row.expanded === undefined ? "file-text" : row.expanded ? "chevron-down" : "chevron-right"} />
+          <span class="line grow">{row.name}</span>
+          {isChanged(drafts.value.get(row.id)) && <span class="warn small">● {t("notes.tree.draft")}</span>}
+          {row.count !== undefined && <span class="faint small">{row.count}</span>}
+        </div>
+      )}
+    />
   );
 }
 

@@ -1,133 +1,174 @@
+import type { ListedTranscript } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { SessionsAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { query } from "../../state/page-address.ts";
+import { Empty, Failed, Icon, languageOf, Loading, Tabs } from "../../components/common-components.tsx";
+import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
+import { VirtualList } from "../../components/virtual-list.tsx";
+import { pathWith } from "../../state/api-client.ts";
+import { go, goWith, query } from "../../state/page-address.ts";
 import { useQuery } from "../../state/queries.ts";
-import { t, when, bytes } from "../../words/translate.ts";
-import { TranscriptPane, transcriptHref, Cited } from "./transcript-pane.tsx";
+import { formatted, t, when } from "../../words/translate.ts";
+import { Cited, TranscriptPane } from "./transcript-pane.tsx";
 
 import "./sessions.css";
 
-/** The conversations of the agent, and their compacted messages. */
+/** A row of a list. */
+interface Row {
+  key: string;
+  title: string;
+  /** Names the conversation for hosts and files: a tooltip. */
+  id: string;
+  /** Of the transcript; absent if there is none. */
+  path?: string | undefined;
+  facts: (string | false | undefined)[];
+  more?: VNode | undefined;
+}
+
+const tabs = ["sessions", "handOvers", "journal"] as const;
+const rowPixels = 53;
+const links = ".sessions .list a.title";
+
+/** The conversations of the agent, their compacted messages and the journal: a list and the open transcript. */
 export default function SessionsView(): VNode {
   const { data, error } = useQuery<SessionsAnswer>("/api/sessions");
-  const open = query.value.get("file") ?? undefined;
+  const [open, filter = ""] = ["file", "filter"].map((name) => query.value.get(name) ?? undefined);
+  const tab = tabs.find((name) => name === query.value.get("tab")) ?? "sessions";
+  const kept = { tab: query.value.get("tab") ?? undefined, filter };
+  useFocusKeys(links);
+  useShortcuts([{ keys: "Escape", label: "keys.back", run: () => go(pathWith("/sessions", kept)) }]);
   if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
-  if (open === undefined && data.count + data.handOverCount + data.journalCount === 0)
+  if (data === undefined) return <Loading lines={9} />;
+  const { count, broken } = data.handOvers;
+  const counts = { sessions: data.sessions.count, handOvers: count, journal: data.journal.count };
+  if (open === undefined && counts.sessions + counts.handOvers + counts.journal === 0)
     return (
-      <Empty title={t("sessions.empty.title")}>
+      <Empty title={t("sessions.empty.title")} icon="messages-square">
         <p>{t("sessions.empty.text")}</p>
       </Empty>
     );
+  const all = rowsOf(tab, data);
+  const wanted = filter.trim().toLocaleLowerCase();
+  const rows = all.filter(({ title, id }) => `${title}\n${id}`.toLocaleLowerCase().includes(wanted));
+  const found = rows.findIndex(({ path }) => path !== undefined && path === open);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    moveFocus(links, step);
+  };
   return (
-    <>
-      <h1>{t("sessions.title")}</h1>
-      <div class={open === undefined ? "sessions" : "sessions has-transcript"}>
-        <aside>
-          <TranscriptList transcripts={data.transcripts} count={data.count} open={open} />
-          <HandOverList handOvers={data.handOvers} count={data.handOverCount} broken={data.broken} />
-          <JournalList files={data.journal} count={data.journalCount} open={open} />
-        </aside>
-        <div class="transcript-place">
-          {open === undefined ? <p class="faint">{t("sessions.choose")}</p> : <TranscriptPane path={open} key={open} />}
+    <div class={open === undefined ? "split sessions" : "split sessions has-detail"}>
+      <aside class="list" onKeyDown={onKeyDown}>
+        <h1 class="hidden">{t("sessions.title")}</h1>
+        <Tabs
+          id="sessions"
+          names={tabs}
+          open={tab}
+          labelOf={(name) => `${t(`sessions.tab.${name}`)} ${formatted(counts[name])}`}
+          onOpen={(name) => goWith({ tab: name }, { replace: true })}
+        />
+        <input
+          type="search"
+          aria-label={t("sessions.filter")}
+          placeholder={t("sessions.filter")}
+          value={filter}
+          onInput={(event) => goWith({ filter: event.currentTarget.value }, { replace: true })}
+        />
+        <div id="sessions-panel" role="tabpanel" aria-labelledby={`sessions-${tab}`}>
+          {rows.length === 0 && <p class="faint">{t("sessions.none")}</p>}
+          {tab === "handOvers" && broken > 0 && <p class="warn">{t("sessions.flushes.broken", { count: broken })}</p>}
+          <VirtualList
+            key={tab}
+            aria-label={t(`sessions.tab.${tab}`)}
+            items={rows}
+            keyOf={({ key }) => key}
+            rowPixels={rowPixels}
+            current={found < 0 ? undefined : found}
+            rowOf={(row) => <SessionRow row={row} isOpen={row.path !== undefined && row.path === open} kept={kept} />}
+          />
+          {all.length < counts[tab] && (
+            <p class="faint small">{t("sessions.left", { count: counts[tab] - all.length })}</p>
+          )}
         </div>
-      </div>
-    </>
-  );
-}
-
-interface HandOverProps extends Pick<SessionsAnswer, "handOvers" | "broken"> {
-  count: number;
-}
-
-/** The latest ones are shown. */
-const most = 50;
-
-/** Compacted messages and their state. */
-export function HandOverList({ handOvers, count, broken }: HandOverProps): VNode {
-  const shown = handOvers.slice(0, most);
-  return (
-    <section>
-      <h2>{t("sessions.flushes", { count })}</h2>
-      {count === 0 && <p class="faint">{t("sessions.flushes.none")}</p>}
-      {broken > 0 && <p class="warn">{t("sessions.flushes.broken", { count: broken })}</p>}
-      <ul class="transcripts">
-        {shown.map((each, place) => (
-          <li key={place}>
-            <strong class={each.state === "saved" ? "good" : "warn"}>{t(`sessions.state.${each.state}`)}</strong>{" "}
-            {when(each.at)} · {t("sessions.messages", { count: each.messages })}
-            <p class="faint mono">{each.sessionKey ?? each.sessionId}</p>
-            {each.lastError !== undefined && (
-              <p class="bad">{t("sessions.tries", { count: each.tries ?? 0, error: each.lastError })}</p>
-            )}
-            {(each.citations?.length ?? 0) > 0 && (
-              <p>
-                {t("sessions.written")} <Cited places={each.citations ?? []} />
-              </p>
-            )}
-          </li>
-        ))}
-      </ul>
-      {shown.length < count && <p class="faint">{t("sessions.left", { count: count - shown.length })}</p>}
-    </section>
-  );
-}
-
-interface JournalProps {
-  files: SessionsAnswer["journal"];
-  count: number;
-  open: string | undefined;
-}
-
-/** Dropped messages in the journal. */
-export function JournalList({ files, count, open }: JournalProps): VNode {
-  return (
-    <section>
-      <h2>{t("sessions.journal", { count })}</h2>
-      {count === 0 && <p class="faint">{t("sessions.none")}</p>}
-      <ul class="transcripts">
-        {files.slice(0, most).map(({ path, sessionId, from, to, bytes: size }) => (
-          <li key={path}>
-            <a href={transcriptHref(path)} aria-current={path === open ? "true" : undefined}>
-              {when(from)} – {when(to)}
-            </a>{" "}
-            <span class="faint">{bytes(size)}</span>
-            <p class="faint mono">{sessionId}</p>
-          </li>
-        ))}
-      </ul>
-      {count > most && <p class="faint">{t("sessions.left", { count: count - most })}</p>}
-    </section>
-  );
-}
-
-interface ListProps extends Pick<SessionsAnswer, "transcripts" | "count"> {
-  open: string | undefined;
-}
-
-export function TranscriptList({ transcripts, count, open }: ListProps): VNode {
-  return (
-    <section>
-      <h2>{t("sessions.transcripts", { count })}</h2>
-      {count === 0 && <p class="faint">{t("sessions.none")}</p>}
-      <ul class="transcripts">
-        {transcripts.map((each) => (
-          <li key={each.path}>
-            <a href={transcriptHref(each.path)} aria-current={each.path === open ? "true" : undefined}>
-              {each.title ?? each.sessionId}
+      </aside>
+      <div class="detail">
+        {open === undefined ? (
+          <p class="faint">{t("sessions.choose")}</p>
+        ) : (
+          <>
+            <a class="back button quiet" href={pathWith("/sessions", kept)}>
+              <Icon name="arrow-left" /> {t("keys.back")}
             </a>
-            <p class="faint">
-              {when(each.from)} – {when(each.to)} · {bytes(each.bytes)}
-              {each.messages !== undefined && ` · ${t("sessions.messages", { count: each.messages })}`}
-              {each.audience !== undefined && ` · ${t(`sessions.audience.${each.audience}`)}`}
-              {each.isCurrent && ` · ${t("sessions.current")}`}
-            </p>
-            {each.sessionKey !== undefined && <p class="faint mono">{each.sessionKey}</p>}
-          </li>
-        ))}
-      </ul>
-      {transcripts.length < count && <p class="faint">{t("sessions.left", { count: count - transcripts.length })}</p>}
-    </section>
+            <TranscriptPane path={open} title={all.find(({ path }) => path === open)?.title} key={open} />
+          </>
+        )}
+      </div>
+    </div>
   );
+}
+
+interface RowProps {
+  row: Row;
+  isOpen: boolean;
+  /** The state of the list, which stays in the address. */
+  kept: Record<string, string | undefined>;
+}
+
+function SessionRow({ row: { title, id, path, facts, more }, isOpen, kept }: RowProps): VNode {
+  const attributes = { class: "title line", title: id, lang: languageOf(title) };
+  return (
+    <div class={isOpen ? "session open" : "session"}>
+      {path === undefined ? (
+        <span {...attributes}>{title}</span>
+      ) : (
+        <a {...attributes} href={pathWith("/sessions", { ...kept, file: path })} aria-current={isOpen || undefined}>
+          {title}
+        </a>
+      )}
+      <p class="faint small">{facts.filter(Boolean).join(" · ")}</p>
+      {more}
+    </div>
+  );
+}
+
+function rowsOf(tab: (typeof tabs)[number], { sessions, journal, handOvers }: SessionsAnswer): Row[] {
+  if (tab !== "handOvers") return (tab === "journal" ? journal : sessions).transcripts.map(rowOf);
+  const bySession = new Map(sessions.transcripts.map((each) => [each.sessionId, rowOf(each)]));
+  return handOvers.all.map(({ state, at, messages, sessionId, sessionKey, tries = 0, lastError, citations = [] }) => {
+    const row = bySession.get(sessionId);
+    return {
+      key: `${sessionId} ${at}`,
+      title: row?.title ?? t("sessions.untitled"),
+      id: sessionKey ?? row?.id ?? sessionId,
+      path: row?.path,
+      facts: [t(`sessions.state.${state}`), t("sessions.messages", { count: messages }), when(at)],
+      more: (
+        <>
+          {lastError !== undefined && (
+            <p class="bad small">{t("sessions.tries", { count: tries, error: lastError })}</p>
+          )}
+          {citations.length > 0 && (
+            <p class="small">
+              {t("sessions.written")} <Cited places={citations} />
+            </p>
+          )}
+        </>
+      ),
+    };
+  });
+}
+
+function rowOf({ path, title, to, messages, audience, isCurrent, sessionId, sessionKey }: ListedTranscript): Row {
+  return {
+    key: path,
+    title: title ?? t("sessions.untitled"),
+    id: sessionKey ?? sessionId,
+    path,
+    facts: [
+      to && when(to),
+      messages !== undefined && t("sessions.messages", { count: messages }),
+      audience && t(`sessions.audience.${audience}`),
+      isCurrent && t("sessions.current"),
+    ],
+  };
 }

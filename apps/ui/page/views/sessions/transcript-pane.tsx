@@ -1,83 +1,161 @@
-import type { VNode } from "preact";
 import type { TranscriptShown } from "@memslot/agent-kit";
+import type { ComponentChildren, VNode } from "preact";
+import { useMemo, useState } from "preact/hooks";
 import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api-types.ts";
-import { Failed, Loading } from "../../components/common-components.tsx";
+import { Failed, IconButton, languageOf, Loading } from "../../components/common-components.tsx";
+import { useShortcuts } from "../../components/shortcuts.ts";
+import { VirtualList } from "../../components/virtual-list.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { citationIn, noteHref } from "../notes/note-addresses.ts";
 
-/** One conversation in pages, with its totals. */
-export function TranscriptPane({ path }: { path: string }): VNode {
-  const [from, before] = [query.value.get("from"), query.value.get("before")];
-  const asked = { path, from: from ?? undefined, before: before ?? undefined };
-  const { data, error } = useQuery<TranscriptAnswer>(pathWith("/api/sessions/read", asked), { keep: true });
-  const goTo = (place: { from?: number; before?: number }): void =>
-    goWith({ from: place.from?.toString(), before: place.before?.toString() });
+const rowPixels = 96;
+
+/** One conversation, or a part of a large one, with its totals and a search. */
+export function TranscriptPane({ path, title }: { path: string; title: string | undefined }): VNode {
+  const [from, before, at, words = ""] = ["from", "before", "at", "find"].map(
+    (name) => query.value.get(name) ?? undefined,
+  );
+  const { data, error } = useQuery<TranscriptAnswer>(pathWith("/api/sessions/read", { path, from, before, at }), {
+    keep: true,
+  });
+  const [hit, setHit] = useState(0);
+  const entries = data?.entries ?? [];
+  const pattern = words.trim() === "" ? undefined : patternOf(words.trim());
+  const hits = useMemo(
+    () =>
+      pattern === undefined
+        ? []
+        : entries.flatMap((entry, index) => (textsOf(entry).some((text) => text.search(pattern) >= 0) ? index : [])),
+    [data, words],
+  );
+  useShortcuts([{ keys: "mod+f", label: "sessions.find", run: focusFind }]);
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
-  const { entries, start, end, bytes: size, broken } = data;
+  const { start, end, bytes: size, broken } = data;
+  const place = Math.min(hit, hits.length - 1);
+  const asked = at === undefined ? undefined : entries.findIndex((entry) => entry.start >= Number(at));
+  const goTo = (changes: Partial<Record<"from" | "before", string>>): void =>
+    goWith({ from: undefined, before: undefined, at: undefined, ...changes });
+  const step = (steps: number): void => setHit((place + steps + hits.length) % hits.length);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && hits.length > 0) step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") goWith({ find: undefined }, { replace: true });
+  };
   return (
-    <section aria-label={path}>
-      <h2 class="mono">{path}</h2>
-      <p>
-        <a href="/sessions">{t("sessions.back")}</a>
-      </p>
+    <section class="conversation" aria-label={title ?? path}>
+      <h2 class="line" title={path} lang={languageOf(title ?? "")}>
+        {title ?? t("sessions.untitled")}
+      </h2>
       <Facts path={path} />
-      <nav class="row" aria-label={t("sessions.parts")}>
-        <button type="button" disabled={start === 0} onClick={() => goTo({})}>
-          {t("sessions.first")}
-        </button>
-        <button type="button" disabled={start === 0} onClick={() => goTo({ before: start })}>
-          {t("sessions.earlier")}
-        </button>
-        <button type="button" disabled={end >= size} onClick={() => goTo({ from: end })}>
-          {t("sessions.later")}
-        </button>
-        <button type="button" disabled={end >= size} onClick={() => goTo({ before: size })}>
-          {t("sessions.last")}
-        </button>
-        <span class="faint">{t("common.of", { part: `${bytes(start)} – ${bytes(end)}`, all: bytes(size) })}</span>
-      </nav>
+      <p class="row find">
+        <input
+          class="grow"
+          type="search"
+          aria-label={t("sessions.find")}
+          placeholder={t("sessions.find")}
+          value={words}
+          onInput={({ currentTarget: { value } }) => {
+            setHit(0);
+            goWith({ find: value }, { replace: true });
+          }}
+          onKeyDown={onKeyDown}
+        />
+        {pattern && (
+          <>
+            <span class="faint small" role="status">
+              {hits.length === 0 ? t("sessions.findNone") : t("common.of", { part: place + 1, all: hits.length })}
+            </span>
+            <IconButton
+              icon="chevron-left"
+              label={t("sessions.findPrevious")}
+              onClick={() => hits.length && step(-1)}
+            />
+            <IconButton icon="chevron-right" label={t("sessions.findNext")} onClick={() => hits.length && step(1)} />
+          </>
+        )}
+      </p>
+      {(start > 0 || end < size) && (
+        <nav class="row" aria-label={t("sessions.parts")}>
+          <button type="button" disabled={start === 0} onClick={() => goTo({ before: String(start) })}>
+            {t("sessions.earlier")}
+          </button>
+          <button type="button" disabled={end >= size} onClick={() => goTo({ from: String(end) })}>
+            {t("sessions.later")}
+          </button>
+          <span class="faint small">
+            {t("common.of", { part: `${bytes(start)} – ${bytes(end)}`, all: bytes(size) })}
+          </span>
+        </nav>
+      )}
       {broken > 0 && <p class="warn">{t("sessions.broken", { count: broken })}</p>}
       {entries.length === 0 && <p class="faint">{t("sessions.nothing")}</p>}
-      <ol class="transcript">
-        {entries.map((entry) => (
-          <TranscriptLine key={entry.start} entry={entry} />
-        ))}
-      </ol>
+      <VirtualList
+        class="transcript"
+        tabIndex={0}
+        aria-label={t("sessions.messages", { count: entries.length })}
+        items={entries}
+        keyOf={(entry) => entry.start}
+        rowPixels={rowPixels}
+        current={hits[place] ?? asked}
+        rowOf={(entry, index) => (
+          <TranscriptLine entry={entry} pattern={pattern} isCurrent={index === (hits[place] ?? asked)} />
+        )}
+      />
     </section>
   );
+}
+
+function focusFind(): void {
+  document.querySelector<HTMLInputElement>(".find input")?.focus();
+}
+
+function patternOf(words: string): RegExp {
+  return new RegExp(`(${words.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`)})`, "iu");
+}
+
+/** What a search looks in. */
+function textsOf(entry: TranscriptShown): string[] {
+  const calls = entry.kind === "message" ? (entry.toolCalls ?? []) : [];
+  return [entry.text, ...calls.map((call) => `${call.name} ${call.arguments}`)];
+}
+
+/** A text, never Markdown or HTML, with what was searched for marked. */
+function marked(text: string, pattern: RegExp | undefined): ComponentChildren {
+  if (pattern === undefined) return text;
+  return text
+    .split(new RegExp(pattern, "giu"))
+    .map((part, index) => (index % 2 ? <mark key={index}>{part}</mark> : part));
 }
 
 /** Compactions and searches. Loads later, as a long transcript takes a while to read. */
 function Facts({ path }: { path: string }): VNode | null {
   const { data, error } = useQuery<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
   if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
-  const { messages, results, compactions, compactionCount, recalls, recallCount } = data;
+  if (data === undefined) return <Loading lines={1} />;
+  const { messages, results, compactions, compactionCount, recalls, recallCount, from, to, bytes: size } = data;
+  const times = [from, to].map((at) => at && when(at)).join(" – ");
   return (
     <>
-      <p class="faint">
-        {t("sessions.messages", { count: messages })} · {t("sessions.results", { count: results })}
+      <p class="faint small">
+        {times} · {t("sessions.messages", { count: messages })} · {t("sessions.results", { count: results })} ·{" "}
+        {bytes(size)}
       </p>
       {compactionCount > 0 && (
-        <details class="card">
+        <details>
           <summary>{t("sessions.compactions", { count: compactionCount })}</summary>
           <ul>
             {compactions.map(({ start, at, dropped, fates, text }) => (
               <li key={start}>
                 <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
-                {t("sessions.dropped", { count: dropped })}
-                {(["saved", "digest", "waiting", "kept"] as const).map((fate) =>
-                  fates[fate] === undefined ? null : (
-                    <span key={fate}>
-                      {" "}
-                      · {t(`sessions.state.${fate}`)}: {fates[fate]}
-                    </span>
+                {[
+                  t("sessions.dropped", { count: dropped }),
+                  ...(["saved", "digest", "waiting", "kept"] as const).flatMap((fate) =>
+                    fates[fate] === undefined ? [] : `${t(`sessions.state.${fate}`)}: ${fates[fate]}`,
                   ),
-                )}
+                ].join(" · ")}
                 <p class="said">{text}</p>
               </li>
             ))}
@@ -85,7 +163,7 @@ function Facts({ path }: { path: string }): VNode | null {
         </details>
       )}
       {recallCount > 0 && (
-        <details class="card">
+        <details>
           <summary>{t("sessions.recalls", { count: recallCount })}</summary>
           <ul>
             {recalls.map(({ start, tool, question, results: found, resultCount, said }) => (
@@ -103,54 +181,53 @@ function Facts({ path }: { path: string }): VNode | null {
   );
 }
 
-/** One entry of a transcript as plain text, never as Markdown. */
-function TranscriptLine({ entry }: { entry: TranscriptShown }): VNode {
-  const { at, text, characters } = entry;
-  const who =
-    entry.kind === "message"
-      ? t(`sessions.role.${entry.role}`)
-      : entry.kind === "result"
-        ? t("sessions.role.tool", { tool: entry.tool })
-        : t("sessions.role.compaction");
+interface LineProps {
+  entry: TranscriptShown;
+  pattern: RegExp | undefined;
+  isCurrent: boolean;
+}
+
+/** One entry of a transcript. */
+function TranscriptLine({ entry, pattern, isCurrent }: LineProps): VNode {
   const kind = entry.kind === "message" ? entry.role : entry.kind;
+  const [text = "", ...calls] = textsOf(entry);
   return (
-    <li class={`said-by ${kind}`}>
-      <p class="faint">
-        <strong>{who}</strong> {at !== undefined && when(at, { dateStyle: "medium", timeStyle: "medium" })}
+    <article class={`said-by ${kind}`} aria-current={isCurrent || undefined}>
+      <p class="faint small">
+        <strong>{t(`sessions.role.${kind}`, { tool: entry.kind === "result" ? entry.tool : "" })}</strong>{" "}
+        {entry.at !== undefined && when(entry.at, { dateStyle: "medium", timeStyle: "short" })}
       </p>
-      {text !== "" && <p class="said">{text}</p>}
-      {characters !== undefined && <p class="faint">{t("sessions.longer", { count: characters })}</p>}
-      {entry.kind === "message" &&
-        entry.toolCalls?.map(({ name, arguments: given }, place) => (
-          <p key={place} class="said mono">
-            → {name} {given}
-          </p>
-        ))}
-    </li>
+      {text !== "" && (
+        <p class="said" lang={languageOf(text)}>
+          {marked(text, pattern)}
+        </p>
+      )}
+      {entry.characters !== undefined && <p class="faint small">{t("sessions.longer", { count: entry.characters })}</p>}
+      {calls.map((call, place) => (
+        <p key={place} class="said mono">
+          → {marked(call, pattern)}
+        </p>
+      ))}
+    </article>
   );
 }
 
 /** The address of a transcript, at the line with this first byte. */
-export function transcriptHref(path: string, from?: number): string {
-  return pathWith("/sessions", { file: path, from });
+export function transcriptHref(path: string, at?: number): string {
+  return pathWith("/sessions", { file: path, at });
 }
 
-/** The address of a citation; undefined if it is none. */
-function citedHref(citation: string): string | undefined {
-  const { path, line } = citationIn(citation) ?? {};
-  if (path === undefined || /^(?:sessions|journal)\//u.test(path)) return undefined;
-  return noteHref(path, { line });
-}
-
+/** Places as a citation names them, those of notes as links. */
 export function Cited({ places }: { places: readonly string[] }): VNode {
   return (
     <>
       {places.map((place, index) => {
-        const href = citedHref(place);
+        const { path, line } = citationIn(place) ?? {};
+        const isNote = path !== undefined && !/^(?:sessions|journal)\//u.test(path);
         return (
           <span key={place}>
             {index > 0 && ", "}
-            {href === undefined ? place : <a href={href}>{place}</a>}
+            {isNote ? <a href={noteHref(path, { line })}>{place}</a> : place}
           </span>
         );
       })}

@@ -1,112 +1,124 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
-import type { TimeAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import type { DayAnswer, TimeAnswer } from "../../../src/api-types.ts";
+import { Empty, Failed, Icon, IconButton, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
-import { pathWith, facts } from "../../state/api-client.ts";
+import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
-import { localeName, t } from "../../words/translate.ts";
-import { Calendar } from "./calendar.tsx";
-import { DayPane } from "./day-pane.tsx";
-import { dayOf, moved, partsOf } from "./calendar-math.ts";
+import { t, when } from "../../words/translate.ts";
+import { ChangeRows, Log } from "../home/day-content.tsx";
+import { NoteRow } from "../notes/note-row.tsx";
+import { transcriptHref } from "../sessions/transcript-pane.tsx";
+import { moved, movedMonths } from "./calendar-math.ts";
+import { Year } from "./year.tsx";
 
 import "./time.css";
 
-/** The days with notes, conversations and flushes. */
+/** The year and the content of a chosen day beside its neighbours. */
 export default function TimeView(): VNode {
   const { data, error } = useQuery<TimeAnswer>("/api/time");
-  const today = facts.value?.today ?? "";
-  const chosen = query.value.get("day") ?? undefined;
-  const step = (days: number) => (): void => {
-    const day = moved(chosen ?? today, days);
-    goWith({ day, month: day.slice(0, 7) });
-  };
+  const today = data?.today;
+  const chosen = query.value.get("day") ?? today;
+  // No day is after today, unless a note says so.
+  const first = chosen && moved(chosen, chosen === today ? -2 : -1);
+  const columns = useQuery<DayAnswer[]>(first && pathWith("/api/time/days", { from: first }), { keep: true });
+  const step = (days: number) => (): void => void (chosen && goWith({ day: moved(chosen, days) }));
   useShortcuts([
     { keys: "[", label: "time.dayBefore", run: step(-1) },
     { keys: "]", label: "time.dayAfter", run: step(1) },
   ]);
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
-  const last = data.days.at(-1)?.day;
-  const shown = query.value.get("month") ?? (chosen ?? last ?? today).slice(0, 7);
-  const { year, month } = partsOf(`${shown}-01`);
+  const failure = error ?? columns.error;
+  if (failure) return <Failed error={failure} />;
+  if (data === undefined || chosen === undefined) return <Loading />;
   if (data.days.length === 0)
     return (
-      <Empty title={t("time.empty.title")}>
-        <p>{t(data.told ? "time.empty.text" : "time.untold")}</p>
+      <Empty title={t("time.empty.title")} icon="calendar-days">
+        <p>{t(data.isListed ? "time.empty.text" : "time.untold")}</p>
       </Empty>
     );
-  const days = new Map(data.days.map((each) => [each.day, each]));
-  const name = new Intl.DateTimeFormat(localeName(), { month: "long", year: "numeric", timeZone: "UTC" });
-  const goTo = (to: string): void => goWith({ month: to.slice(0, 7) });
-  const left = data.left.notes + data.left.sessions + data.left.flushes;
+  const goYears = (years: number) => (): void => goWith({ day: movedMonths(chosen, 12 * years) });
   return (
     <>
-      <h1>{t("time.title")}</h1>
-      <div class="time">
-        <div>
-          <Years days={data.days} year={year} />
-          <p class="row month">
-            <button type="button" aria-label={t("time.before")} onClick={() => goTo(dayOf(year, month - 1, 1))}>
-              ‹
-            </button>
-            <strong aria-live="polite">{name.format(new Date(Date.UTC(year, month, 1)))}</strong>
-            <button type="button" aria-label={t("time.next")} onClick={() => goTo(dayOf(year, month + 1, 1))}>
-              ›
-            </button>
-            <button type="button" onClick={() => goWith({ day: today, month: today.slice(0, 7) })}>
-              {t("time.today")}
-            </button>
-          </p>
-          <Calendar year={year} month={month} chosen={chosen} today={today} days={days} />
-          {data.undated > 0 && <p class="faint">{t("time.undated", { count: data.undated })}</p>}
-          {left > 0 && <p class="faint">{t("time.left", { count: left })}</p>}
-          <Period />
-        </div>
-        {chosen === undefined ? <p class="faint">{t("time.choose")}</p> : <DayPane day={chosen} />}
+      <header class="row time-bar">
+        <h1 class="grow">{t("time.title")}</h1>
+        <nav class="row" aria-label={t("time.days")}>
+          <IconButton icon="chevron-left" label={t("time.dayBefore")} onClick={step(-1)} />
+          <button type="button" disabled={chosen === today} onClick={() => goWith({ day: undefined })}>
+            {t("time.today")}
+          </button>
+          <IconButton icon="chevron-right" label={t("time.dayAfter")} onClick={step(1)} />
+        </nav>
+        <nav class="row" aria-label={t("time.year")}>
+          <IconButton icon="chevron-left" label={t("time.yearBefore")} onClick={goYears(-1)} />
+          <strong aria-live="polite">{chosen.slice(0, 4)}</strong>
+          <IconButton icon="chevron-right" label={t("time.yearAfter")} onClick={goYears(1)} />
+        </nav>
+      </header>
+      <Year chosen={chosen} today={data.today} days={new Map(data.days.map((each) => [each.day, each]))} />
+      <p class="faint small">
+        {data.undated > 0 && t("time.undated", { count: data.undated })}{" "}
+        {data.left > 0 && t("sessions.left", { count: data.left })}
+      </p>
+      <div class="days">
+        {columns.data?.map((each) => <Day key={each.day} answer={each} isChosen={each.day === chosen} />) ?? (
+          <Loading lines={6} />
+        )}
       </div>
     </>
   );
 }
 
-/** The amount of each year; a click goes there. */
-function Years({ days, year }: { days: TimeAnswer["days"]; year: number }): VNode {
-  const years = Map.groupBy(days, ({ day }) => day.slice(0, 4));
+function Day({ answer, isChosen }: { answer: DayAnswer; isChosen: boolean }): VNode {
+  const { day, logs, notes, noteCount, sessions, changes } = answer;
+  const isEmpty = logs.length + noteCount + sessions.length + changes.length === 0;
   return (
-    <nav class="row" aria-label={t("time.years")}>
-      {[...years].map(([name, own]) => (
-        <a
-          key={name}
-          href={pathWith("/time", { month: own.at(-1)?.day.slice(0, 7) })}
-          aria-current={Number(name) === year ? "true" : undefined}
-        >
-          {name} <span class="faint">{own.length}</span>
+    <section class={isChosen ? "chosen" : ""} aria-live={isChosen ? "polite" : "off"}>
+      <h2>
+        <a href={pathWith("/time", { day })} aria-current={isChosen ? "date" : undefined}>
+          {when(day, { weekday: "short", day: "numeric", month: "long", timeZone: "UTC" })}
         </a>
+      </h2>
+      {isEmpty && <p class="faint">{t("time.nothing")}</p>}
+      {logs.map((log) => (
+        <Log key={log.path} note={log} />
       ))}
-    </nav>
-  );
-}
-
-/** A date range for a search. */
-function Period(): VNode {
-  const [from, setFrom] = useState("");
-  const [to, setTo] = useState("");
-  const words = [from && `after:${from}`, to && `before:${moved(to, 1)}`].filter(Boolean).join(" ");
-  return (
-    <fieldset class="card period">
-      <legend>{t("time.period")}</legend>
-      <label>
-        {t("time.from")} <input type="date" value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
-      </label>
-      <label>
-        {t("time.to")} <input type="date" value={to} onInput={(event) => setTo(event.currentTarget.value)} />
-      </label>
-      {words !== "" && (
-        <a href={pathWith("/search", { q: words })}>
-          {t("time.ask")}: <code>{words}</code>
-        </a>
+      {changes.length > 0 && (
+        <>
+          <h3>{t("nav.changes")}</h3>
+          <ChangeRows changes={changes} />
+        </>
       )}
-    </fieldset>
+      {sessions.length > 0 && (
+        <>
+          <h3>{t("time.sessions")}</h3>
+          <ul class="rows">
+            {sessions.map(({ path, title, sessionKey, sessionId, from, to }) => (
+              <li key={path}>
+                <a href={transcriptHref(path)} title={sessionKey ?? sessionId}>
+                  <Icon name="messages-square" />
+                  <span class="line grow">{title ?? t("sessions.untitled")}</span>
+                  <time class="faint small">
+                    {[from, to].map((at) => at && when(at, { timeStyle: "short" })).join(" – ")}
+                  </time>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {noteCount > 0 && (
+        <>
+          <h3>{t("time.notes")}</h3>
+          <ul class="rows">
+            {notes.map(({ path, title }) => (
+              <NoteRow key={path} path={path} title={title} />
+            ))}
+          </ul>
+          {notes.length < noteCount && (
+            <p class="faint small">{t("sessions.left", { count: noteCount - notes.length })}</p>
+          )}
+        </>
+      )}
+    </section>
   );
 }
