@@ -4,9 +4,18 @@ import { request } from "node:http";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { editNote, readNote } from "@memslot/agent-kit";
-import { tempFolder } from "@memslot/test-tools/files";
+import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { ChangesAnswer, HomeAnswer, NotesAnswer, RevertAnswer, SearchAnswer } from "../src/api-types.ts";
+import type {
+  ChangesAnswer,
+  DayAnswer,
+  HomeAnswer,
+  NotesAnswer,
+  RevertAnswer,
+  SearchAnswer,
+  SessionsAnswer,
+  TimeAnswer,
+} from "../src/api-types.ts";
 import { signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
@@ -365,5 +374,40 @@ test("creates, renames and removes a note through the log of changes, and never 
     `delete ${first}`,
     `create ${second}`,
     `create ${first}`,
+  ]);
+});
+
+test("a conversation is on the days of its first and last entry in the user's time zone, whatever the time of its file", async () => {
+  const { origin, headers, host } = await start({
+    notes: { ...notes, "memory/2026-03-05.md": "- 09:00 The ferry.\n" },
+  });
+  const folder = path.join(host.config.stateDir, "agents/main/sessions");
+  const entry = (timestamp: string, role: string, text: string): string =>
+    `${JSON.stringify({ type: "message", timestamp, message: { role, content: [{ type: "text", text }] } })}\n`;
+  writeFiles(folder, {
+    "night.jsonl":
+      entry("2026-03-05T22:50:00Z", "user", "Still awake?\nReally?") +
+      entry("2026-03-05T23:10:00Z", "assistant", "Yes"),
+    "timeless.jsonl": `${JSON.stringify({ message: { role: "user", content: "When?" } })}\n`,
+  });
+  Object.assign(host, { agent: { ...host.agent, userTimezone: "Europe/Berlin" } });
+  const answer = async <T>(place: string): Promise<T> => JSON.parse((await ask(origin, place, { headers })).body) as T;
+  const { days } = await answer<TimeAnswer>("/api/time");
+  expect(days.map(({ day, lines, sessions }) => [day, lines, sessions])).toEqual([
+    ["2026-03-05", 1, 1],
+    ["2026-03-06", 0, 1],
+  ]);
+  const columns = await answer<DayAnswer[]>("/api/time/days?from=2026-03-04");
+  expect(columns.map(({ day, logs, sessions }) => [day, logs.length, sessions.map(({ title }) => title)])).toEqual([
+    ["2026-03-04", 0, []],
+    ["2026-03-05", 1, ["Still awake?"]],
+    ["2026-03-06", 0, ["Still awake?"]],
+  ]);
+  for (const from of ["2026-3-5", "2026-13-01", ""])
+    expect((await ask(origin, `/api/time/days?from=${from}`, { headers })).status).toBe(400);
+  const { sessions } = await answer<SessionsAnswer>("/api/sessions");
+  expect(sessions.transcripts.map(({ path: name, to }) => [name, to])).toEqual([
+    ["sessions/night.jsonl", "2026-03-05T23:10:00.000Z"],
+    ["sessions/timeless.jsonl", undefined],
   ]);
 });

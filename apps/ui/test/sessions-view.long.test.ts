@@ -1,12 +1,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { compactSession, createMemoryFlush } from "@memslot/agent-kit";
+import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { openSession } from "./support/agent-work.ts";
 import { startUi, type UiServer } from "./support/ui-server.ts";
 
+const patient = { timeout: 30_000 };
 const notes = { "MEMORY.md": "# Facts\n\nThe ferry to Oslo leaves at nine.\n" };
 
 /** A conversation of which the beginning was dropped: no model was there, so a digest of it is noted. */
@@ -44,28 +46,49 @@ function writeTranscript({ host }: UiServer, name: string, texts: readonly strin
   );
 }
 
+/** Whether an element is within the visible part of a box. */
+async function isInside(page: Page, element: string, box: string): Promise<boolean> {
+  const [inner, outer] = [await page.locator(element).boundingBox(), await page.locator(box).boundingBox()];
+  return inner !== null && outer !== null && inner.y >= outer.y - 1 && inner.y < outer.y + outer.height;
+}
+
 buildPage();
 useBrowser();
 
+/** Opens a note that a row of the list cites. */
+const citation = /^memory\/\d{4}-\d{2}-\d{2}\.md#L\d+/u;
+
 describe.skipIf(!hasBrowser)("the sessions", () => {
-  test("show a conversation, what it asked of the memory, what it dropped and where that stands", async () => {
+  test("show a conversation, its queries to the memory, its compacted messages and where those are", async () => {
     const ui = await startUi({ notes });
     await compactedSession(ui);
     const { page, complaints } = await openAt(ui, "/sessions");
-    await page.getByText("waiting, digest saved").waitFor();
-    await page.getByRole("link", { name: /^When does the ferry leave/u }).click();
+    const row = page.getByRole("link", { name: "When does the ferry leave? My boat is called Heron." });
+    await row.click();
+    expect(await row.getAttribute("title")).toBe("agent:main:main");
     await page.getByText("Compactions (1)").click();
     await page.getByText(/messages left the context/u).waitFor();
     await page.getByText("Memory queries (1)").click();
-    await page.getByRole("link", { name: "MEMORY.md:3" }).waitFor();
     await page.getByText("At nine.", { exact: true }).first().waitFor();
     await page.getByRole("link", { name: "MEMORY.md:3" }).click();
     await page.getByText("The ferry to Oslo leaves at nine.").first().waitFor();
     expect(new URL(page.url()).pathname).toBe("/notes/MEMORY.md");
     await page.goBack();
-    await page.getByRole("link", { name: "All sessions" }).click();
-    const noted = page.getByRole("link", { name: /^memory\/\d{4}-\d{2}-\d{2}\.md#L\d+/u }).first();
-    await noted.click();
+    // The tabs and the lists below them by keys alone.
+    await page.getByRole("tab", { name: "Conversations 1" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText(/^waiting, digest saved · 4 messages/u).waitFor();
+    expect(await page.getByRole("tab", { selected: true }).textContent()).toBe("Compacted 1");
+    await page.keyboard.press("End");
+    await page.getByRole("list", { name: "Journal" }).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/file=journal/u);
+    const said = page.locator(".transcript [role=listitem]");
+    await said.filter({ hasText: "My boat is called Heron" }).waitFor();
+    expect(await said.count()).toBeGreaterThan(1);
+    await page.getByRole("tab", { name: /^Compacted/u }).click();
+    await page.getByRole("link", { name: citation }).first().click();
     await page
       .getByText(/Digest of dropped messages/u)
       .first()
@@ -73,40 +96,80 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     expect(complaints.lines).toEqual([]);
   });
 
-  test("show what the journal keeps", async () => {
+  test("find words in 5,000 messages by keys, with the visible ones alone in the document", async () => {
     const ui = await startUi({ notes });
-    await compactedSession(ui);
-    const { page } = await openAt(ui, "/sessions");
-    await page.getByText(/^Journal \(1\)/u).waitFor();
-    await page.locator('a[href*="file=journal"]').first().click();
-    // The list of sessions shows the same words.
-    const said = page.locator(".transcript > li");
-    await said.filter({ hasText: "My boat is called Heron" }).waitFor();
-    expect(await said.count()).toBeGreaterThan(1);
+    const texts = Array.from({ length: 5000 }, (_, at) => `Said as number ${at}.\n`.repeat(1 + ((at * at) % 7)));
+    writeTranscript(ui, "long", texts);
+    const { page, complaints } = await openAt(ui, "/sessions?file=sessions/long.jsonl");
+    const said = page.locator(".transcript [role=listitem]");
+    await said.first().waitFor();
+    await page.keyboard.press("Control+f");
+    await page.keyboard.type("NUMBER 49");
+    await page.getByText("1 of 111", { exact: true }).waitFor();
+    const current = page.locator(".transcript [aria-current]");
+    for (const [key, status, number] of [
+      ["Enter", "2 of 111", 490],
+      ["Shift+Enter", "1 of 111", 49],
+      ["Shift+Enter", "111 of 111", 4999],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.getByText(status, { exact: true }).waitFor();
+      await current.filter({ hasText: `Said as number ${number}.` }).waitFor();
+      await expect.poll(() => isInside(page, ".transcript [aria-current]", ".transcript"), patient).toBe(true);
+    }
+    expect(await current.locator("mark").first().textContent()).toBe("number 49");
+    expect(await said.count()).toBeLessThan(60);
+    await page.keyboard.press("Escape");
+    await page.locator(".transcript").focus();
+    await page.keyboard.press("Home");
+    await said.filter({ hasText: "Said as number 0." }).waitFor();
+    expect(complaints.lines).toEqual([]);
   });
 
-  test("read a long conversation a part at a time, to its end and back", async () => {
+  test("list thousands of conversations with a filter, and on a phone one after the other with Back", async () => {
+    const ui = await startUi({ notes });
+    for (let at = 0; at < 1500; at++) writeTranscript(ui, `s-${at}`, [`Question ${at}`, "Answer", "", "x"]);
+    const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+    const { page, complaints } = await openAt(ui, "/sessions", phone);
+    const list = page.getByRole("list", { name: "Conversations" });
+    await list.getByRole("link").first().waitFor();
+    expect(await list.getByRole("link").count()).toBeLessThan(60);
+    await list.evaluate((box) => box.scrollTo(0, 40_000));
+    await expect
+      .poll(() => list.getByRole("listitem").nth(15).getAttribute("aria-posinset"), patient)
+      .toMatch(/^7\d\d$/u);
+    const link = list.getByRole("link").nth(15);
+    const name = (await link.textContent()) ?? "";
+    await link.click();
+    await page.locator(".transcript").getByText("Answer").waitFor();
+    expect(await list.isVisible()).toBe(false);
+    await page.locator("a.back").click();
+    await expect.poll(() => isInside(page, `a.title:text-is("${name}")`, ".list .virtual"), patient).toBe(true);
+    await page.getByRole("searchbox", { name: "Filter conversations" }).fill("question 149");
+    await expect.poll(() => list.getByRole("link").count(), patient).toBe(11);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.locator(".transcript").getByText("Answer").waitFor();
+    expect(page.url()).toContain("filter=question+149");
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("read a conversation of many megabytes in parts", async () => {
     const ui = await startUi({ notes });
     writeTranscript(
       ui,
-      "long",
-      Array.from({ length: 3000 }, (_, index) => `Said as number ${index}.`),
+      "large",
+      Array.from({ length: 1200 }, (_, at) => `Said as number ${at}. ${"x".repeat(4_500)}`),
     );
-    const { page } = await openAt(ui, "/sessions");
-    await page.getByRole("link", { name: "Said as number 0." }).click();
-    await page.getByText("Said as number 59.").waitFor();
-    expect(await page.locator(".transcript > li").count()).toBe(60);
+    const { page } = await openAt(ui, "/sessions?file=sessions/large.jsonl");
     await page.getByRole("button", { name: "Later" }).click();
-    await page.getByText("Said as number 60.").waitFor();
-    await page.getByRole("button", { name: "End" }).click();
-    await page.getByText("Said as number 2999.").waitFor();
+    await page.getByRole("button", { name: "Later", disabled: true }).waitFor();
+    await page.getByRole("searchbox", { name: "Find in conversation" }).fill("number 1199");
+    await page.getByText("1 of 1", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Earlier" }).click();
-    await page.getByText("Said as number 2939.").waitFor();
-    expect(await page.locator(".transcript > li").count()).toBe(60);
-    await page.getByRole("button", { name: "Start" }).click();
-    // The list beside it shows the first words too.
-    await page.locator(".transcript").getByText("Said as number 0.", { exact: true }).waitFor();
-    expect(await page.getByRole("button", { name: "Earlier" }).isDisabled()).toBe(true);
+    await page.getByText("No match", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Earlier", disabled: true }).waitFor();
   });
 
   test("take what was said for text, and open nothing that is not a transcript", async () => {
@@ -115,6 +178,8 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     writeTranscript(ui, "bad", [bad, `${bad}\n# no heading`]);
     const { page, complaints, requests } = await openAt(ui, "/sessions?file=sessions/bad.jsonl");
     await page.getByText("# no heading").waitFor();
+    await page.getByRole("searchbox", { name: "Find in conversation" }).fill("<img");
+    await page.locator("mark").first().waitFor();
     expect(await page.locator("main img, main script, main h3").count()).toBe(0);
     expect(await page.evaluate("window.hit")).toBe(undefined);
     expect(requests.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
@@ -141,6 +206,6 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
   test("say where conversations come from where there are none", async () => {
     const { page } = await openAt(await startUi({ notes }), "/sessions");
     await page.getByText("No conversations yet").waitFor();
-    expect(await page.locator(".transcripts").count()).toBe(0);
+    expect(await page.getByRole("tab").count()).toBe(0);
   });
 });

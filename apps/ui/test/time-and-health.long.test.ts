@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { localClock } from "@memslot/agent-kit";
 import { EmbeddingError } from "@memslot/core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
@@ -13,27 +14,59 @@ buildPage();
 useBrowser();
 
 describe.skipIf(!hasBrowser)("the calendar", () => {
-  test("shows how much there is of a day, opens it, and goes on by keys", async () => {
-    const { page, complaints } = await openAt(await startUi({ notes }), "/time");
-    await page.getByText("March 2026").waitFor();
-    await page.getByRole("button", { name: /^2026-03-05: 1 notes/u }).click();
-    await page.getByRole("link", { name: "Ferry" }).waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.getByRole("link", { name: /2026-03-12/u }).waitFor();
-    expect(page.url()).toContain("day=2026-03-12");
-    await page.keyboard.press("PageDown");
-    await page.getByText("April 2026").waitFor();
-    await page.getByText("Nothing on this day").waitFor();
+  test("opens today, shows the amount of each day, and goes on by keys", async () => {
+    const ui = await startUi({ notes });
+    const { page, complaints } = await openAt(ui, "/time", { locale: "en-US" });
+    const { day: today } = localClock(ui.host.agent.userTimezone)(new Date());
+    await page.getByRole("grid", { name: today.slice(0, 4) }).waitFor();
+    expect(await page.getByRole("columnheader").first().textContent()).toBe("Sun");
+    const chosen = page.getByRole("gridcell", { selected: true });
+    expect(await chosen.getByRole("button").getAttribute("class")).toContain("today");
+    await page.goto(`${ui.origin}/time?day=2026-03-05`);
+    await expect
+      .poll(() => chosen.getByRole("button").getAttribute("aria-label"), { timeout: 30_000 })
+      .toMatch(/March 5, 2026: 3 lines$/u);
+    const columns = page.locator(".days > section");
+    expect(await columns.allTextContents()).toEqual([
+      expect.stringContaining("Nothing on this day"),
+      expect.stringContaining("The ferry leaves at nine."),
+      expect.stringContaining("Nothing on this day"),
+    ]);
+    await chosen.getByRole("button").focus();
+    for (const [key, day] of [
+      ["ArrowRight", "2026-03-12"],
+      ["ArrowDown", "2026-03-13"],
+      ["PageDown", "2026-04-13"],
+      ["ArrowLeft", "2026-04-06"],
+      ["ArrowUp", "2026-04-05"],
+      ["[", "2026-04-04"],
+      ["]", "2026-04-05"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.waitForURL(`${ui.origin}/time?day=${day}`);
+    }
+    await page.getByRole("button", { name: "Previous year" }).click();
+    await page.getByRole("grid", { name: "2025" }).waitFor();
+    await page.getByRole("button", { name: "Today" }).click();
+    await page.waitForURL(`${ui.origin}/time`);
     expect(complaints.lines).toEqual([]);
   });
 
-  test("makes a question of a period", async () => {
-    const { page } = await openAt(await startUi({ notes }), "/time");
-    await page.getByLabel("From").fill("2026-03-01");
-    await page.getByLabel("To", { exact: true }).fill("2026-03-10");
-    await page.getByRole("link", { name: /after:2026-03-01 before:2026-03-11/u }).click();
-    await page.getByText(/^memory\/2026-03-05\.md:\d/u).waitFor();
-    expect(await page.locator(".result").count()).toBe(1);
+  test("is a calendar of weeks on a phone, at the chosen day, with that day alone below it, on Monday in Europe", async () => {
+    const ui = await startUi({ notes });
+    const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+    const { page } = await openAt(ui, "/time?day=2026-03-05", phone);
+    await page.getByText("The ferry leaves at nine.").waitFor();
+    expect(await page.getByRole("columnheader").first().textContent()).toBe("Mon");
+    expect(await page.locator(".days > section:visible").count()).toBe(1);
+    const cell = page.getByRole("gridcell", { selected: true }).getByRole("button");
+    const [own, box] = [await cell.boundingBox(), await page.getByRole("grid").boundingBox()];
+    expect(own?.height).toBeGreaterThanOrEqual(44);
+    expect((own?.y ?? 0) - (box?.y ?? 0)).toBeLessThan(box?.height ?? 0);
+    expect((own?.y ?? 0) - (box?.y ?? 0)).toBeGreaterThan(0);
+    await cell.focus();
+    await page.keyboard.press("ArrowDown");
+    await page.waitForURL(/day=2026-03-12/u);
   });
 
   test("says how notes get a day where none has one", async () => {

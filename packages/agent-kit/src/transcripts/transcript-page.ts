@@ -30,7 +30,8 @@ export async function readTranscriptPage(
     const to = clamp(before, 0, bytes);
     // Larger and larger parts, until one has a line.
     for (let window = pageBytes; ; window *= 2) {
-      const start = Math.max(0, to - window);
+      // No small rest is left for a part of its own.
+      const start = to < window * 1.25 ? 0 : to - window;
       const part = await linesIn(how, start, to);
       if (part.at === to && start > 0 && window <= longestLine * 2) continue;
       const first = part.lines.filter(({ shown }) => shown !== undefined).at(-most);

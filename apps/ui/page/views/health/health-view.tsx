@@ -4,6 +4,7 @@ import { Failed, Loading } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { status, syncing } from "../../state/server-events.ts";
 import { sentence, t } from "../../words/translate.ts";
+import { ExcludedFiles } from "../notes/excluded-files.tsx";
 import { HealthActions } from "./health-actions.tsx";
 import { Card, HistoryCard, IndexCard, MeaningCard, UsageCard } from "./health-cards.tsx";
 
@@ -14,7 +15,6 @@ export default function HealthView(): VNode {
   const now = status.value;
   const { data, error } = useQuery<HealthAnswer>("/api/health");
   const { health, details, usage } = data ?? {};
-  const excluded = health?.survey?.excluded;
   const notices = now?.custom?.notices ?? [];
   return (
     <>
@@ -24,21 +24,9 @@ export default function HealthView(): VNode {
       {health === undefined && !error && <Loading lines={9} />}
       <div class="cards">
         {health && <HealthActions health={health} refused={now?.embedding?.quarantined?.length ?? 0} />}
-        {excluded && (
-          <Card title="health.problems" id="skipped">
-            {excluded.count === 0 && <p class="faint">{t("health.none")}</p>}
-            {excluded.byConfiguration > 0 && (
-              <p class="faint">{t("health.accepted", { count: excluded.byConfiguration })}</p>
-            )}
-            <ul>
-              {excluded.notes.map(({ path, reason }) => (
-                <li key={path}>
-                  <strong>{path}</strong> {sentence(reason)}
-                </li>
-              ))}
-            </ul>
-          </Card>
-        )}
+        <Card title="health.problems" id="skipped">
+          <ExcludedFiles isOpen />
+        </Card>
         {notices.length > 0 && (
           <Card title="health.notices">
             <ul>

@@ -6,9 +6,9 @@ import { ask, facts, told } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 
-/** Excluded files, the reasons, and how to add them. */
-export function LeftOut(): VNode {
-  const [isOpen, setOpen] = useState(false);
+/** Excluded files, those that could not be indexed first, the reasons, and how to add them. */
+export function ExcludedFiles({ isOpen: isOpenAtFirst = false }: { isOpen?: boolean }): VNode {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
   const { data } = useQuery<ExcludedAnswer>(isOpen ? "/api/notes/excluded" : undefined);
   const [answer, setAnswer] = useState<(TakeInAnswer & { path?: string | undefined }) | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
@@ -24,7 +24,7 @@ export function LeftOut(): VNode {
   };
   const { leftOut = [], leftOutCount = 0, more = false, layout } = data ?? {};
   return (
-    <details class="left-out" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details class="left-out" open={isOpenAtFirst} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>{data === undefined ? t("notes.leftOut.title") : t("notes.leftOut", { count: leftOutCount })}</summary>
       {isOpen && data === undefined && <Loading />}
       {problem !== undefined && (

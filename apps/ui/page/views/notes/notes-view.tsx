@@ -6,7 +6,7 @@ import { go, goWith, pathname, query } from "../../state/page-address.ts";
 import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
-import { LeftOut } from "./excluded-files.tsx";
+import { ExcludedFiles } from "./excluded-files.tsx";
 import { citationIn, noteAt, noteHref } from "./note-addresses.ts";
 import { NoteDialog } from "./note-dialog.tsx";
 import { NotePane } from "./note-pane.tsx";
@@ -63,7 +63,7 @@ export default function NotesView(): VNode {
         </ul>
         {data.notes && <p class="faint small">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
-        {data.notes && <LeftOut />}
+        {data.notes && <ExcludedFiles />}
       </aside>
       <div class="detail">
         {open !== undefined && (

@@ -66,7 +66,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
         {pattern && (
           <>
             <span class="faint small" role="status">
-              {hits.length === 0 ? t("sessions.findNone") : t("common.of", { part: place + 1, all: hits.length })}
+              {hits.length === 0 ? t("sessions.findNone") : t("sessions.findAt", { part: place + 1, all: hits.length })}
             </span>
             <IconButton
               icon="chevron-left"
