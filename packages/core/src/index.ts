@@ -2,6 +2,7 @@
 export { type MemoryErrorCode, MemoryError, isAbort, messageOf } from "./contract/errors.ts";
 export type * from "./contract/manager.ts";
 export type * from "./contract/search-report.ts";
+export type { Sentence, SentenceCode, SentenceMeaning } from "./contract/sentences.ts";
 export {
   type HealthPart,
   type HealthState,

@@ -11,7 +11,7 @@ import {
   type SearchReport,
   type UnsearchedFiles,
 } from "@memslot/core";
-import { acceptNotes, isPoor, namedNotes, noNotes, withConditions } from "@memslot/core/host";
+import { acceptNotes, isPoor, namedNotes, noNotes, sentence, skippedNotes, withConditions } from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
 import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
@@ -205,9 +205,8 @@ async function findWrong(
 }
 
 function leftOut(count: number): SearchCondition {
-  if (count === 0) return { state: "stale", reason: "the index was damaged and is being rebuilt from the notes" };
-  const reason = `${count} places of the index do not match the files and are excluded; they are being indexed again`;
-  return { state: "stale", reason, count };
+  if (count === 0) return { state: "stale", ...sentence("index.rebuilt") };
+  return { state: "stale", ...sentence("index.outdated", { count }), count };
 }
 
 async function answerOf(
@@ -262,8 +261,7 @@ async function answerOf(
 }
 
 function missedNotes(excluded: ExcludedNotes): SearchCondition {
-  const reason = describeExcluded({ ...excluded, byConfiguration: 0 }) ?? "";
-  return { state: "degraded", reason, count: excluded.count };
+  return { state: "degraded", ...skippedNotes(excluded), count: excluded.count };
 }
 
 /** Number of chunks without vectors; a shared audience gets the count of visible chunks. */
@@ -275,8 +273,7 @@ async function unvectored(
   const missing = vectors?.facts().missing;
   if (!vectors || own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
   const tell = (why: string, count: number | undefined): SearchCondition => {
-    const reason = `keywords answered for chunks without a vector: ${why}`;
-    return { state: "degraded", reason, ...(count !== undefined && { count }) };
+    return { state: "degraded", ...sentence("vectors.missing", { why }), ...(count !== undefined && { count }) };
   };
   if (options.audience === "private") {
     const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
@@ -308,5 +305,5 @@ function howToSearch({ folders }: UnsearchedFiles, workspaceDir: string): string
  * For a shared audience: reports that an answer may be incomplete, without details, which would describe private notes.
  */
 function conditionForAll({ state }: SearchCondition): SearchCondition {
-  return { state, reason: "what was saved last may be missing" };
+  return { state, ...sentence("files.late") };
 }

@@ -1,3 +1,4 @@
+import type { HealthPart, SearchMatch, Sentence, SentenceCode } from "@memslot/core";
 import { facts } from "../state/api-client.ts";
 import { type Language, language } from "../state/preferences.ts";
 import en from "./en.json" with { type: "json" };
@@ -17,24 +18,34 @@ export function t(name: WordName, given: Readonly<Record<string, string | number
   const plural = (): "one" | "other" =>
     new Intl.PluralRules(localeName()).select(Number(given["count"])) === "one" ? "one" : "other";
   const form = typeof text === "string" ? text : (text[plural()] ?? text.other);
-  return form.replaceAll(/\{(\w+)\}/gu, (whole, key: string) =>
-    key in given ? formatted(given[key] ?? whole) : whole,
-  );
+  return filled(form, (key) => (key in given ? formatted(given[key] ?? "") : `{${key}}`));
 }
 
-const sentences = Object.entries(library).map(([text, translation]) => {
+function filled(text: string, valueOf: (name: string) => string): string {
+  return text.replaceAll(/\{(\w+)\}/gu, (_, name: string) => valueOf(name));
+}
+
+const codes: Record<SentenceCode, string> = library.codes;
+const sentences = Object.entries(library.sentences).map(([text, translation]) => {
   const parts = text.split(/\{\d\}/u).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`));
   return [new RegExp(`^${parts.join("(.*)")}$`, "su"), translation] as const;
 });
 
-/** A sentence of the library in the current language; without a translation, the English one. */
+/** A sentence of the library in the current language: by its code, or by its text. */
+export function said({ reason = "", code, params = {} }: Partial<Sentence> | SearchMatch | HealthPart): string {
+  if (language.value === "en" || code === undefined) return sentence(reason);
+  return filled(codes[code], (name) =>
+    formatted(typeof params[name] === "string" ? sentence(params[name]) : (params[name] ?? "")),
+  );
+}
+
+/** A sentence without a code in the current language; without a translation, the English one. */
 export function sentence(text: string): string {
   if (language.value === "en") return text;
   const translated = (part: string): string => {
     for (const [pattern, translation] of sentences) {
       const found = pattern.exec(part);
-      if (found !== null)
-        return translation.replaceAll(/\{(\d)\}/gu, (_, at: string) => translated(found[Number(at) + 1] ?? ""));
+      if (found !== null) return filled(translation, (at) => translated(found[Number(at) + 1] ?? ""));
     }
     return part;
   };

@@ -166,7 +166,10 @@ function debugOf({ setting, memory, report, searchMs, toolMs }: Found, fallback:
     mode: report.mode,
     configuredMode: status.custom?.searchMode,
     citations: setting.citations,
-    conditions: report.conditions?.length ? report.conditions : undefined,
+    // The sentence is enough for a model.
+    conditions: report.conditions?.length
+      ? report.conditions.map(({ state, reason, count }) => ({ state, reason, count }))
+      : undefined,
     fallback,
     legs: report.legs,
     // The number of excluded private notes would say something about them.

@@ -2,12 +2,13 @@ import type { AvailabilityProbe } from "./manager.ts";
 import type { IndexCheck, MemorySurvey } from "./index-answers.ts";
 import type { SessionAudience } from "./search.ts";
 import type { SearchCondition, SearchReport, WordReading } from "./search-report.ts";
+import { type Sentence, type SentenceMeaning, sentence } from "./sentences.ts";
 import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
 /** Reliability of answers, from good to bad. `unknown`: not checked. `empty`: no notes. */
 export type HealthState = "ok" | "unknown" | "empty" | "stale" | "degraded" | "unavailable";
 
-export interface HealthPart {
+export interface HealthPart extends SentenceMeaning {
   state: HealthState;
   /** A sentence without its full stop. Absent if there is nothing to report. */
   reason?: string | undefined;
@@ -38,7 +39,7 @@ export interface HealthFacts {
 
 const states: readonly HealthState[] = ["ok", "unknown", "empty", "stale", "degraded", "unavailable"];
 const ok: HealthPart = { state: "ok" };
-const notChecked: HealthPart = { state: "unknown", reason: "not checked" };
+const notChecked: HealthPart = { state: "unknown", ...sentence("check.none") };
 
 /** Computes the health of a memory, which searches, commands and the page report. */
 export function healthOf(facts: HealthFacts): MemoryHealth {
@@ -57,7 +58,8 @@ function filesHealth({ survey }: HealthFacts): HealthPart {
   if (survey === undefined) return notChecked;
   const { excluded } = survey;
   const reason = describeExcluded(excluded);
-  return excluded.count === 0 ? { ...ok, reason } : { state: "degraded", reason, action: acceptNotes };
+  if (excluded.count === 0) return { ...ok, reason };
+  return { state: "degraded", ...skippedNotes(excluded), reason, action: acceptNotes };
 }
 
 /** What to do about notes that are not searched. */
@@ -71,17 +73,19 @@ function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart
   if (check?.ok === false)
     return {
       state: "degraded",
-      reason: wrong.map(({ name, message }) => `${name}: ${message}`).join("; ") || "the index is damaged",
+      ...(wrong.length === 0
+        ? sentence("index.damaged")
+        : { reason: wrong.map(({ name, message }) => `${name}: ${message}`).join("; ") }),
       action: "Run `memslot memory status --fix`.",
     };
   if (condition?.state === "degraded") return condition;
   if (fts?.available === false)
-    return { state: "degraded", reason: `words are not searched: ${fts.error ?? "full-text search is off"}` };
+    return { state: "degraded", ...sentence("index.noWords", { error: fts.error ?? "full-text search is off" }) };
   if (files === 0 && (survey?.notes ?? 0) > 0)
-    return { state: "unknown", reason: "the notes are not indexed yet", action: "Run `memslot memory index`." };
+    return { state: "unknown", ...sentence("index.empty"), action: "Run `memslot memory index`." };
   if (files === 0) return noNotes(workspaceDir, layout);
   if (status.lastSyncError !== undefined || (condition && freshness?.by === "sync"))
-    return { state: "stale", reason: condition?.reason, action: "Run `memslot memory index`." };
+    return { ...condition, state: "stale", action: "Run `memslot memory index`." };
   return ok;
 }
 
@@ -89,7 +93,7 @@ export function noNotes(workspaceDir: string | undefined, layout: HealthFacts["l
   const what = layout === "all" ? "Write Markdown notes there" : "Write MEMORY.md or notes in memory/ there";
   return {
     state: "empty",
-    reason: `there is no memory file in ${workspaceDir ?? "the workspace"}`,
+    ...sentence("index.noNotes", { folder: workspaceDir ?? "the workspace" }),
     action: `${what}, or name folders in memorySearch.extraPaths.`,
   };
 }
@@ -102,38 +106,44 @@ export function indexConditions(
   const conditions: SearchCondition[] = [];
   if (fallback) conditions.push({ state: "degraded", reason: fallback.reason });
   if (audience === "shared") {
-    if (lastSyncError !== undefined || dirty === true)
-      conditions.push({ state: "stale", reason: "what was saved last may be missing" });
+    if (lastSyncError !== undefined || dirty === true) conditions.push({ state: "stale", ...sentence("files.late") });
   } else if (lastSyncError !== undefined)
-    conditions.push({ state: "stale", reason: `the last sync failed: ${lastSyncError}` });
-  else if (dirty === true) conditions.push({ state: "stale", reason: "files have changed since the last sync" });
+    conditions.push({ state: "stale", ...sentence("sync.failed", { error: lastSyncError }) });
+  else if (dirty === true) conditions.push({ state: "stale", ...sentence("files.changed") });
   return conditions;
 }
 
 function meaningHealth({ status, probe = status.embedding?.answered }: HealthFacts): HealthPart {
   const { provider, requestedProvider = "auto", embedding, vector, chunks = 0, custom } = status;
   const action = "Run `memslot doctor`: it asks the provider and names the next step.";
-  const degraded = (reason: string): HealthPart => ({ state: "degraded", reason, action });
+  const degraded = (why: string | Sentence): HealthPart => {
+    return { state: "degraded", ...(typeof why === "string" ? { reason: why } : why), action };
+  };
   if (provider === "none") {
     const reason = custom?.providerUnavailableReason ?? embedding?.reason;
     const isChosen = ["auto", "none"].includes(requestedProvider) && reason?.includes("cannot be used") !== true;
     return isChosen
-      ? { ...ok, reason: "keyword search only" }
+      ? { ...ok, ...sentence("vectors.off") }
       : degraded(`${requestedProvider}: ${reason ?? "not in use"}`);
   }
-  if (vector?.enabled === false && vector.index === undefined) return { ...ok, reason: "keyword search only" };
-  if (probe?.ok === false) return degraded(`${provider} does not answer: ${probe.error ?? "no reason given"}`);
+  if (vector?.enabled === false && vector.index === undefined) return { ...ok, ...sentence("vectors.off") };
+  if (probe?.ok === false)
+    return degraded(sentence("provider.silent", { provider, error: probe.error ?? "no reason given" }));
   if (embedding?.sameVectors !== undefined) return degraded(embedding.sameVectors);
   if (embedding?.circuit !== undefined) return degraded(`${provider}: ${embedding.circuit.reason}`);
   const { embedded = 0, index } = vector ?? {};
-  const why = embedding?.pending === undefined ? "" : `: ${embedding.pending.reason}`;
-  const counts = `${embedded} of ${chunks} passages have a vector`;
+  const counts = { embedded, chunks };
   // Until the model has returned a vector, its space is unknown and there is nothing to count.
   const isMissing = index?.state === "incomplete" || (index?.state === "unverified" && embedded === 0);
-  if (chunks > 0 && (embedding?.pending !== undefined || isMissing)) return degraded(`${counts}${why}`);
-  if (probe?.ok === true) return { ...ok, reason: counts };
+  if (chunks > 0 && (embedding?.pending !== undefined || isMissing)) {
+    const why = embedding?.pending?.reason;
+    return degraded(
+      why === undefined ? sentence("vectors.count", counts) : sentence("vectors.waiting", { ...counts, why }),
+    );
+  }
+  if (probe?.ok === true) return { ...ok, ...sentence("vectors.count", counts) };
   if (chunks === 0 || index?.state === "unverified") return notChecked;
-  return { state: "unknown", reason: `${counts}; the provider was not asked` };
+  return { state: "unknown", ...sentence("vectors.unasked", counts) };
 }
 
 /** Below this confidence the best result contains few of the query terms. */
@@ -146,12 +156,22 @@ export function isPoor({ confidence, match }: SearchReport, found: number): bool
   return found === 0 || (match !== undefined && match.level !== "strong") || (confidence ?? 1) < weakConfidence;
 }
 
-/** Names the notes that are not searched, with reasons, as a sentence without its full stop; `undefined` if all are. */
-export function describeExcluded({ count, notes, byConfiguration }: ExcludedNotes): string | undefined {
-  const first = notes.slice(0, namedNotes).map(({ path, reason }) => `${path} (${reason})`);
+/** That notes are not searched, with their names and reasons. */
+export function skippedNotes({ count, notes }: ExcludedNotes): Sentence {
+  const first = notes.slice(0, namedNotes);
   const more = count > first.length ? ` and ${count - first.length} more` : "";
-  const what = count === 1 ? "note or folder is" : "notes or folders are";
-  const found = count > 0 && `${count} ${what} not searched: ${first.join(", ")}${more}`;
+  return sentence("files.skipped", {
+    count,
+    what: count === 1 ? "note or folder is" : "notes or folders are",
+    names: first.map(({ path }) => path).join(", ") + (more === "" ? "" : " …"),
+    list: first.map(({ path, reason }) => `${path} (${reason})`).join(", ") + more,
+  });
+}
+
+/** Names the notes that are not searched, with reasons, as a sentence without its full stop; `undefined` if all are. */
+export function describeExcluded(excluded: ExcludedNotes): string | undefined {
+  const { count, byConfiguration } = excluded;
+  const found = count > 0 && skippedNotes(excluded).reason;
   const chosen = byConfiguration > 0 && `${byConfiguration} excluded by configuration`;
   return [found, chosen].filter(Boolean).join("; ") || undefined;
 }

@@ -1,14 +1,13 @@
 import type { RerankReport } from "./reranker.ts";
+import type { Sentence, SentenceMeaning } from "./sentences.ts";
 import type { ExcludedNotes, MemoryFallback, MemorySource } from "./status.ts";
 
 /** Reliability of an answer: complete and current, out of date, reduced in quality, or none at all. */
 export type SearchState = "ok" | "stale" | "degraded" | "unavailable";
 
 /** One reason why an answer is less reliable. */
-export interface SearchCondition {
+export interface SearchCondition extends Sentence {
   state: "stale" | "degraded";
-  /** A sentence without its full stop, for people and models. */
-  reason: string;
   /** Number of affected files or chunks, if known. */
   count?: number | undefined;
 }
@@ -124,7 +123,7 @@ export interface FoundCounts {
 }
 
 /** Whether the results answer the query, judged by words and meaning. */
-export interface SearchMatch {
+export interface SearchMatch extends SentenceMeaning {
   /** `none`: a name or identifier of the query has no match. `weak`: its words are scattered. */
   level: "strong" | "weak" | "none";
   /** Why the match is not strong: a sentence without its full stop. */

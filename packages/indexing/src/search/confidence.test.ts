@@ -114,6 +114,7 @@ describe("what is near in meaning", () => {
     expect(strengthIn(english, near, { scale }).match).toEqual({ level: "strong" });
     expect(strengthIn(english, near, { scale: { ...scale, weight: 0.03 } }).match).toEqual({
       level: "weak",
+      code: "match.meaning",
       reason: "what is near in meaning holds little of the words that were asked for",
     });
     expect(strengthIn(english, near, { scale: { ...scale, weight: 0 } }).confidence).toBe(0);
@@ -161,7 +162,7 @@ test("a note of the time that is asked for is an answer, one of the days after i
     const path = `memory/${name}.md`;
     const note = { ...candidateOf(row("A quiet day.", { path }), []), timeMatch, days: timeOfPath(path) };
     const { confidence, match } = timeStrength([note], asked);
-    expect(match).toEqual({ level, ...(reason !== undefined && { reason }) });
+    expect([match?.level, match?.reason]).toEqual([level, reason]);
     expect(confidence).toBe(level === "strong" ? timeMatch : timeMatch / 2);
   }
   expect(timeStrength([], asked).match.level).toBe("none");

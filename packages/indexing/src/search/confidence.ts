@@ -1,5 +1,5 @@
-import { type SearchMatch } from "@memslot/core";
-import { weakConfidence } from "@memslot/core/host";
+import type { SearchMatch, Sentence } from "@memslot/core";
+import { sentence, weakConfidence } from "@memslot/core/host";
 import { fileName } from "../chunk-store.ts";
 import { type MeaningScale, mostWeight } from "../fusion/score-fusion.ts";
 import { anyOf } from "../text/languages/detect-language.ts";
@@ -82,9 +82,9 @@ export function matchStrength(input: MatchInput): MatchStrength {
     (unknown.size > 0 ? maybeNameMissing : 1) *
     said;
   const confidence = Math.min(1, absent.length > 0 ? nameMissing * words : Math.max(words, meaning));
-  if (absent.length > 0) return { confidence, match: { level: "none", reason: absenceOf(absent, terms, wholes) } };
+  if (absent.length > 0) return { confidence, match: { level: "none", ...absenceOf(absent, terms, wholes) } };
   if (confidence >= weakConfidence) return { confidence, match: { level: "strong" } };
-  return { confidence, match: { level: "weak", reason: whyWeak({ said, missing, meaning, unknown, dispersed }) } };
+  return { confidence, match: { level: "weak", ...whyWeak({ said, missing, meaning, unknown, dispersed }) } };
 }
 
 function askedTerms({
@@ -114,10 +114,10 @@ function weightOf({ kind, idf, term, role }: WeightedTerm, frequency: number): n
   return kind === "pair" && frequency === 0 && /\p{Script=Han}/u.test(term) ? unknownPairShare * idf : idf;
 }
 
-function absenceOf(absent: readonly number[], terms: readonly WeightedTerm[], wholes: NamedTerms["wholes"]): string {
+function absenceOf(absent: readonly number[], terms: readonly WeightedTerm[], wholes: NamedTerms["wholes"]): Sentence {
   const spelling = (index: number): string => wholes.get(index) ?? terms[index]?.written ?? terms[index]?.term ?? "";
   const words = absent.map((index) => spelling(index).slice(0, withoutPossessive(spelling(index)).length));
-  return `none of these results holds ${[...new Set(words)].map((word) => JSON.stringify(word)).join(" or ")}`;
+  return sentence("match.absent", { words: quoted(new Set(words)) });
 }
 
 function whyWeak({
@@ -126,14 +126,16 @@ function whyWeak({
   meaning,
   unknown,
   dispersed,
-}: Record<"said" | "missing" | "meaning" | "dispersed", number> & { unknown: ReadonlySet<string> }): string {
-  if (said < 1) return "others than the one who is asked about say most of it";
-  if (meaning > 0) return "what is near in meaning holds little of the words that were asked for";
-  if (unknown.size > 0) return `no note holds ${[...unknown].map((word) => JSON.stringify(word)).join(" or ")}`;
-  if (missing > 0.5) return "most of the words that were asked for stand in none of these results";
-  return dispersed > 0
-    ? "the words that were asked for stand in different notes"
-    : "the words that were asked for do not stand together in one place";
+}: Record<"said" | "missing" | "meaning" | "dispersed", number> & { unknown: ReadonlySet<string> }): Sentence {
+  if (said < 1) return sentence("match.others");
+  if (meaning > 0) return sentence("match.meaning");
+  if (unknown.size > 0) return sentence("match.unknown", { words: quoted(unknown) });
+  if (missing > 0.5) return sentence("match.missing");
+  return sentence(dispersed > 0 ? "match.dispersed" : "match.apart");
+}
+
+function quoted(words: Iterable<string>): string {
+  return [...words].map((word) => JSON.stringify(word)).join(" or ");
 }
 
 /** Standard deviations above the mean at which a cosine starts to count, and counts fully. */
@@ -324,17 +326,16 @@ export function timeStrength(shown: readonly Candidate[], periods: readonly Days
   const best = Math.max(...shown.map(({ timeMatch }) => timeMatch));
   const isOfTime = shown.slice(0, lookedAt).some(({ days }) => days !== undefined && isWithinAny(days, periods));
   // What is shown was found by the words of the time.
-  if (!isOfTime && best === 0) return { confidence: 0, match: { level: "none", reason: "no note is of that time" } };
+  if (!isOfTime && best === 0) return { confidence: 0, match: { level: "none", ...sentence("match.noTime") } };
   const confidence = isOfTime ? best : nearShare * best;
-  if (!isOfTime)
-    return { confidence, match: { level: "weak", reason: "no note is of that time; these are of days near it" } };
+  if (!isOfTime) return { confidence, match: { level: "weak", ...sentence("match.nearTime") } };
   return { confidence, match: { level: confidence < weakConfidence ? "weak" : "strong" } };
 }
 
 /** The same for a date that does not exist. */
 export function ofNoDay({ confidence }: MatchStrength, noDays: readonly string[]): MatchStrength {
-  const reason = `there is no day ${noDays.map((text) => JSON.stringify(text)).join(" or ")}`;
-  return { confidence: noDayShare * confidence, match: { level: "none", reason } };
+  const match = { level: "none", ...sentence("match.noDay", { words: quoted(noDays) }) } as const;
+  return { confidence: noDayShare * confidence, match };
 }
 
 function isWithinAny({ from, to }: Days, periods: readonly Days[]): boolean {

@@ -145,7 +145,12 @@ describe("by both legs", () => {
     const match = async (query: string, provider?: FakeEmbeddings): Promise<SearchReport["match"]> =>
       (await search(store, query, { ...(provider && { provider }) })).report.match;
     // Where all words are written like names, one that no note holds is taken for one.
-    expect(await match("Anna Money")).toEqual({ level: "none", reason: 'none of these results holds "Money"' });
+    expect(await match("Anna Money")).toEqual({
+      level: "none",
+      reason: 'none of these results holds "Money"',
+      code: "match.absent",
+      params: { words: '"Money"' },
+    });
     expect((await match("Anna Money", fakeEmbeddings()))?.level).not.toBe("none");
     expect((await match("where is the money", fakeEmbeddings()))?.level).not.toBe("none");
     expect(await match("where is the money of Petra", fakeEmbeddings())).toEqual({

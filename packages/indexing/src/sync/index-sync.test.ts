@@ -364,7 +364,7 @@ describe("what is known without looking", () => {
     await index.sync(syncParams());
     expect(await index.freshen(never)).toBeUndefined();
     index.markDirty();
-    expect(await index.freshen(never)).toEqual({
+    expect(await index.freshen(never)).toMatchObject({
       state: "stale",
       reason: "files have changed since they were looked at last",
     });
@@ -388,7 +388,7 @@ describe("a search that goes on before the look at the files has ended", () => {
       await slow.opened;
       return await scan(signal, indexed);
     };
-    expect(await index.freshen(never)).toEqual({ state: "stale", reason: "not all files were looked at yet" });
+    expect(await index.freshen(never)).toMatchObject({ state: "stale", reason: "not all files were looked at yet" });
     slow.open();
     expect(await index.freshen(never)).toBeUndefined();
   });
@@ -399,7 +399,7 @@ describe("a search that goes on before the look at the files has ended", () => {
     for (let number = 0; number < 40; number++) source.write(`n${number}.md`, `number${number}`);
     const slow = gate();
     source.beforeRead = () => slow.opened;
-    expect(await index.freshen(never)).toEqual(data.stillIndexed);
+    expect(await index.freshen(never)).toMatchObject(data.stillIndexed);
     slow.open();
     expect(await index.freshen(never)).toBeUndefined();
   });

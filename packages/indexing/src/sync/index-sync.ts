@@ -7,7 +7,7 @@ import {
   type SyncRecord,
   type SyncReport,
 } from "@memslot/core";
-import { traceCall } from "@memslot/core/host";
+import { sentence, traceCall } from "@memslot/core/host";
 import type { FileKey } from "../chunk-store.ts";
 import type { Freshness } from "../freshness/freshness.ts";
 import type { SearchedSource, StoredFiles } from "../indexed-source.ts";
@@ -110,8 +110,8 @@ export class IndexSync {
     // Another process may have changed the index since the last count.
     await this.#follow();
     if (!this.#input.onSearch || !fresh) {
-      const reason = this.#record.whyStale();
-      return reason === undefined ? undefined : { state: "stale", reason };
+      const why = this.#record.whyStale();
+      return why && { state: "stale", ...why };
     }
     // A running scan may have passed a note that was just saved.
     const scan = (this.#next ??= this.#plan(() => void (this.#next = undefined)));
@@ -207,10 +207,10 @@ export class IndexSync {
       return undefined;
     } catch (error) {
       if (error instanceof HeldElsewhere) {
-        const reason = `${changedFiles(scan.changed)} and ${error.message}`;
-        return { state: "stale", reason, count: scan.changed };
+        const why = sentence("files.held", { what: changedFiles(scan.changed), who: error.message });
+        return { state: "stale", ...why, count: scan.changed };
       }
-      return { state: "stale", reason: `the index could not be brought up to date: ${messageOf(error)}` };
+      return { state: "stale", ...sentence("sync.impossible", { error: messageOf(error) }) };
     }
   }
 
@@ -301,9 +301,9 @@ function countsOf({ added, changed, removed, unchanged, failed }: SyncReport): P
 function soFar({ changed }: SearchScan): SearchCondition | undefined {
   // Nothing has changed; the rest of the scan still counts.
   if (changed === 0) return undefined;
-  if (changed === undefined) return { state: "stale", reason: "not all files were looked at yet" };
-  const verb = changed === 1 ? "is" : "are";
-  return { state: "stale", reason: `${changedFiles(changed)} and ${verb} still being indexed`, count: changed };
+  if (changed === undefined) return { state: "stale", ...sentence("files.unseen") };
+  const what = `${changedFiles(changed)} and ${changed === 1 ? "is" : "are"}`;
+  return { state: "stale", ...sentence("files.pending", { count: changed, what }), count: changed };
 }
 
 function changedFiles(count: number | undefined): string {

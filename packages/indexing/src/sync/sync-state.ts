@@ -9,7 +9,9 @@ import {
   type SyncProgress,
   type SyncRecord,
   type WriterStatus,
+  type Sentence,
 } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import type { NoteIndex, SpaceFacts } from "../note-index.ts";
 import type { IndexLeases, LeaseName } from "../ledger/ledger.ts";
 import type { IndexStats } from "../index-row-types.ts";
@@ -151,13 +153,13 @@ export class IndexRecord {
     return () => void (this.#covered = began);
   }
 
-  whyStale(): string | undefined {
+  whyStale(): Sentence | undefined {
     const { lastSync, lastSyncError, stats } = this.facts;
-    if (this.#blocked !== undefined) return `files have changed and ${this.#blocked}`;
-    if (lastSyncError !== undefined) return `the last sync failed: ${lastSyncError}`;
-    if (this.#seen > this.#covered) return "files have changed since they were looked at last";
+    if (this.#blocked !== undefined) return sentence("files.held", { what: "files have changed", who: this.#blocked });
+    if (lastSyncError !== undefined) return sentence("sync.failed", { error: lastSyncError });
+    if (this.#seen > this.#covered) return sentence("files.seen");
     const built = lastSync !== undefined || stats.files > 0;
-    return built ? undefined : "the index has not been built yet: run `memslot memory index`";
+    return built ? undefined : sentence("index.none");
   }
 
   #isDirty(): boolean | undefined {

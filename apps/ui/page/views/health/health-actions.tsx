@@ -5,7 +5,7 @@ import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
 import { Dialog, failureText } from "../../components/common-components.tsx";
 import { ask, facts, told } from "../../state/api-client.ts";
 import { refetch } from "../../state/queries.ts";
-import { bytes, sentence, t } from "../../words/translate.ts";
+import { bytes, said, sentence, t } from "../../words/translate.ts";
 import { Card, changedFiles } from "./health-cards.tsx";
 
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
@@ -51,16 +51,20 @@ export function HealthActions({ health, refused }: ActionsProps): VNode {
     </button>
   );
   const next = nextStep(health, refused);
-  const { state, reason = "", action: advice = "" } = health;
+  const { state } = health;
   const kind = state === "ok" ? "good" : state === "unknown" || state === "empty" ? "faint" : "warn";
   return (
     <>
       <section class="card verdict">
         <p class={`summary ${kind}`} role="status">
           <span aria-hidden="true">{{ good: "●", faint: "○", warn: "▲" }[kind]}</span>{" "}
-          {t(`health.${state}`, { reason: sentence(reason) })}
+          {t(`health.${state}`, { reason: reasonOf(health) })}
         </p>
-        {advice !== "" && <p class="faint">{sentence(advice)}</p>}
+        {state === "empty" && <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>}
+        {state === "degraded" &&
+          (["files", "meaning"] as const).map(
+            (part) => health[part].state === state && <p key={part}>{t(`health.advice.${part}`)}</p>,
+          )}
         {next === "skipped" && <a href="#skipped">{t("health.problems")}</a>}
         {next !== undefined && next !== "skipped" && button(next, "main")}
       </section>
@@ -82,6 +86,15 @@ export function HealthActions({ health, refused }: ActionsProps): VNode {
       </Card>
     </>
   );
+}
+
+/** What the parts in the worst state report. */
+function reasonOf({ state, files, index, meaning }: MemoryHealth): string {
+  const parts = Object.entries({ files, index, meaning } as const).filter(([, part]) => part.state === state);
+  const reasons = parts.map(([name, part]) =>
+    part.code === "check.none" ? t(`health.unchecked.${name as "files" | "index" | "meaning"}`) : said(part),
+  );
+  return reasons.join("; ");
 }
 
 /** By the part that is in the worst state. */

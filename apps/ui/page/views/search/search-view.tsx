@@ -8,7 +8,7 @@ import { pathWith, facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
-import { sentence, t } from "../../words/translate.ts";
+import { said, sentence, t } from "../../words/translate.ts";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions, searchPath } from "./questions.ts";
 import { bestLineNumber, isConversation, ResultCard, resultHref } from "./result-card.tsx";
@@ -204,19 +204,22 @@ function Match({ report: { match } }: { report: SearchReport }): VNode | null {
   return (
     <p class={`grow ${classes[match.level]}`}>
       <span aria-hidden="true">{signs[match.level]}</span> {t(`search.match.${match.level}`)}
-      {match.reason !== undefined && <span class="faint"> · {sentence(match.reason)}</span>}
+      {match.reason !== undefined && <span class="faint"> · {said(match)}</span>}
     </p>
   );
 }
 
 /** Conditions that limit the answer, and how the query was read. */
 function AnswerState({ report, isEmpty }: { report: SearchReport; isEmpty: boolean }): VNode {
-  const { readings, state, reason = "", action = "", filters } = report;
+  const { readings, state, reason = "", action = "", filters, conditions = [] } = report;
+  // The reason begins with those of the conditions.
+  const own = conditions.reduce((text, each) => text.replace(each.reason, ""), reason).replace(/^[; ]+/u, "");
   return (
     <>
       {state !== "ok" && (
         <p class="warn">
-          <Icon name="triangle-alert" /> {t(`search.state.${state}`)}: {sentence(reason)} {sentence(action)}
+          <Icon name="triangle-alert" /> {t(`search.state.${state}`)}:{" "}
+          {[...conditions.map(said), sentence(own)].filter(Boolean).join("; ")}. {sentence(action)}
         </p>
       )}
       {state === "ok" && isEmpty && (
