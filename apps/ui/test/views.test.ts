@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, test } from "vitest";
 import data from "./data/views.json" with { type: "json" };
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
@@ -51,5 +53,12 @@ describe.skipIf(!hasBrowser)("each view", () => {
     await page.goto(`${ui.origin}/search?q=ferry&tab=why&target=elsewhere.md`);
     await page.getByText("elsewhere.md 未被搜索").first().waitFor();
     await page.getByText("加入 memorySearch.extraPaths。").waitFor();
+    await page.goto(`${ui.origin}/search?q=ferry+Paris`);
+    await page.getByText('没有匹配 · 这些结果都不包含 "Paris"').waitFor();
+    writeFileSync(path.join(ui.workspaceDir, "memory/bytes.md"), Buffer.alloc(4000, 1));
+    await ui.host.memory.sync({ reason: "test" });
+    await page.goto(`${ui.origin}/health`);
+    await page.getByText("结果质量下降：1 个笔记或文件夹未被搜索：memory/bytes.md").waitFor();
+    await page.getByText("不是文本，或编码未知").waitFor();
   });
 });

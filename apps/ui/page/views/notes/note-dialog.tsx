@@ -23,6 +23,7 @@ export function NoteDialog({ action, path, answer, onClose }: NoteDialogProps): 
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const { backlinks = [], backlinkCount = 0 } = answer?.facts ?? {};
   const name = /\.md$/iu.test(to) ? to.trim() : `${to.trim()}.md`;
+  const hasName = !/(?:^|\/)\.md$/iu.test(name);
   const endOfName = to.replace(/\.md$/iu, "").length;
   const isNamed = action === "create" || action === "rename";
   const run = async (): Promise<void> => {
@@ -80,8 +81,8 @@ export function NoteDialog({ action, path, answer, onClose }: NoteDialogProps): 
             {problem}
           </p>
         )}
-        <button type="submit" class={isNamed ? "main" : "danger"}>
-          {t(`notes.${action}`)}: {isNamed ? name : path}
+        <button type="submit" class={isNamed ? "main" : "danger"} disabled={isNamed && !hasName}>
+          {[t(`notes.${action}`), isNamed ? hasName && name : path].filter(Boolean).join(": ")}
         </button>
       </form>
     </Dialog>
