@@ -150,7 +150,7 @@ export interface NoteAnswer {
   facts?: MemoryFileFacts | undefined;
 }
 
-/** `PUT /api/notes/file`. Answered with `SavedNote`, or with 409 and `NoteConflict`. */
+/** `PUT /api/notes/file`. Answered with `SavedNote`, or with 409 and the current `note`, if it exists. */
 export interface NoteChange {
   path: string;
   text: string;
@@ -160,11 +160,6 @@ export interface NoteChange {
 
 export interface SavedNote {
   note: NoteContent;
-}
-
-/** In a 409: the current note, if it exists. */
-export interface NoteConflict {
-  note?: NoteContent | undefined;
 }
 
 export interface TakeIn {

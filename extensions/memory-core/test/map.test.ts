@@ -51,9 +51,9 @@ describe.each<[MemoryMap["by"], () => EmbeddingProvider | undefined]>([
   ["meaning", provider],
   ["words", () => undefined],
 ])("a map by %s", (by, make) => {
-  test("has each passage once, those of a subject together, and a query among its own", async () => {
+  test("has each passage once, those of a subject together", async () => {
     const memory = await open(notes(90), make());
-    const map = await memory.map({ query: "where is the ferry, at the harbour pier" });
+    const map = await memory.map();
     if (map === undefined) throw new Error("no map");
     expect(map.by).toBe(by);
     expect([map.passages, map.note.length, map.x.length, map.y.length]).toEqual([90, 90, 90, 90]);
@@ -80,21 +80,20 @@ describe.each<[MemoryMap["by"], () => EmbeddingProvider | undefined]>([
       .filter((at) => nearestTo(map.x[at] ?? 0, map.y[at] ?? 0) !== subjectOf(at))
       .toArray();
     expect(apart.length).toBeLessThan(9);
-    expect(nearestTo(...(map.query ?? [0, 0]))).toBe(2);
   });
 
   test("has a place in more dimensions where those are asked for", async () => {
     const memory = await open(notes(30), make());
-    const plain = await memory.map({ query: "ferry" });
+    const plain = await memory.map();
     expect(plain).not.toHaveProperty("fine", expect.anything());
-    const map = await memory.map({ query: "ferry", dimensions: 4 });
+    const map = await memory.map({ dimensions: 4 });
     const values = new Int8Array(Buffer.from(map?.fine ?? "", "base64"));
-    expect(values).toHaveLength(4 * 31);
+    expect(values).toHaveLength(4 * 30);
     expect(map?.note).toEqual(plain?.note);
     expect(new Set(values).size).toBeGreaterThan(4);
   });
 
-  test("stays as it was when a note is added, and knows what is near", async () => {
+  test("stays as it was when a note is added", async () => {
     const memory = await open(notes(60), make());
     const before = await memory.map();
     writeFileSync(path.join(memory.workspaceDir, "memory/new.md"), "A boat at the pier, and a ferry.\n");
@@ -105,27 +104,16 @@ describe.each<[MemoryMap["by"], () => EmbeddingProvider | undefined]>([
     const [old, now] = [placesIn(before), placesIn(after)];
     expect(now.size).toBe(61);
     for (const [name, place] of old) expect([name, now.get(name)]).toEqual([name, place]);
-    const near = await memory.near({ relPath: "memory/new.md", startLine: 1, limit: 5 });
-    expect(near).toHaveLength(5);
-    for (const { path: name, text } of near ?? []) {
-      expect(name).not.toBe("memory/new.md");
-      expect(text).toMatch(/ferry|harbour|pier|boat/u);
-    }
   });
 });
 
-test("a map of nothing is empty, and of what is not there nothing is near", async () => {
+test("a map of nothing is empty", async () => {
   const memory = await open({});
   expect(await memory.map()).toMatchObject({ passages: 0, note: [], x: [] });
-  expect(await memory.near({ relPath: "memory/none.md", startLine: 1 })).toBeUndefined();
 });
 
 test("what cannot be meant is refused, and who waits no longer is let go", async () => {
   const memory = await open(notes(3));
-  await expect(memory.near({ relPath: "", startLine: 1 })).rejects.toThrow("relPath");
-  await expect(memory.near({ relPath: "memory/1.md", startLine: 0 })).rejects.toThrow("startLine");
-  await expect(memory.near({ relPath: "memory/1.md", startLine: 1, limit: 51 })).rejects.toThrow("limit");
-  await expect(memory.map({ query: 3 as never })).rejects.toThrow("query");
   await expect(memory.map({ dimensions: 25 })).rejects.toThrow("dimensions");
   await expect(memory.map({ signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
 });

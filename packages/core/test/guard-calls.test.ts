@@ -37,7 +37,6 @@ const calls: [string, number, Call][] = [
   ["sync", 600_000, (memory, signal) => memory.sync({ signal })],
   ["estimate", 600_000, (memory, signal) => memory.estimate({ signal })],
   ["survey", 600_000, (memory, signal) => memory.survey({ signal })],
-  ["near", 30_000, (memory, signal) => memory.near({ relPath: "a.md", startLine: 1, signal })],
   ["why", 30_000, (memory, signal) => memory.why("q", { path: "a.md" }, { signal })],
   ["check", 600_000, (memory, signal) => memory.check({ signal })],
   ["compact", 600_000, (memory, signal) => memory.compact({ signal })],
@@ -66,7 +65,7 @@ describe("a wrong argument", () => {
     ["search", ["q", { maxResults: Number.NaN }], "maxResults must be a whole number from 1 to 200, not NaN"],
     ["search", ["q", { minScore: Number.NaN }], "minScore must be a number from 0 to 1, not NaN"],
     ["readFile", [{ relPath: "a.md", lines: Number.NaN }], "lines must be a number of lines, 1 or more, not NaN"],
-    ["near", [{ startLine: 1 }], "path must be the path of a memory file, not undefined"],
+    ["describeFile", [{}], "path must be the path of a memory file, not undefined"],
     [
       "describeFile",
       [{ path: "a.md", relPath: "b.md" }],

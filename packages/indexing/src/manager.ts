@@ -173,8 +173,7 @@ export async function manageIndex(input: {
       };
     },
 
-    map: async (params) => await (await mapped()).map?.(params),
-    near: async (params) => await (await mapped()).near?.(params),
+    map: async (params) => await (await mapped())(params),
 
     ...(vectors && { releaseQuarantine: async () => await vectors.releaseQuarantine() }),
 

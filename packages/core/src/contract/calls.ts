@@ -6,7 +6,6 @@ import type {
   MemoryFileList,
   MemoryMap,
   MemorySurvey,
-  NearPassage,
   QuarantineRelease,
   SyncEstimate,
 } from "./index-answers.ts";
@@ -70,18 +69,8 @@ export interface IndexCalls {
   compact: Call<Options, Checked, CompactReport>;
   /** The latest syncs with their durations, and the vector spaces. Changes nothing. */
   details: Call<Options, Checked, IndexDetails>;
-  /** Passages as points, with the place of a query. `dimensions`: 2 (default) to 24. For the owner. */
-  map: Call<
-    Options<{ query?: string | undefined; dimensions?: number | undefined }>,
-    Checked<{ query: string | undefined; dimensions: number }>,
-    MemoryMap
-  >;
-  /** Passages nearest to the one at `startLine`: `limit` is 1 to 50, default 8. `undefined` if none begins there. */
-  near: Call<
-    Params<NotePath & { startLine: number; limit?: number | undefined }>,
-    Checked<{ relPath: string; startLine: number; limit: number }>,
-    readonly NearPassage[]
-  >;
+  /** Passages as points. `dimensions`: 2 (default) to 24. For the owner. */
+  map: Call<Options<{ dimensions?: number | undefined }>, Checked<{ dimensions: number }>, MemoryMap>;
   /** Releases texts that the embedding provider has refused: the next sync sends them again. Sends nothing itself. */
   releaseQuarantine: Call<Options, Checked, QuarantineRelease>;
 }

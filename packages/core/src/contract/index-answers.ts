@@ -1,6 +1,6 @@
 import type { EmbeddingPrice } from "./embedding.ts";
 import type { UnsearchedFiles } from "./search-report.ts";
-import type { ExcludedNotes, LastSync, LeftOut, MemorySource, NoteLines } from "./status.ts";
+import type { ExcludedNotes, LastSync, LeftOut, MemorySource } from "./status.ts";
 
 /** Estimated cost of a sync. */
 export interface SyncEstimate {
@@ -204,10 +204,8 @@ export interface MemoryMap {
   y: readonly number[];
   /** Number of all passages. Passages without a vector have no point; of more than 50,000 a sample has. */
   passages: number;
-  /** With more than two dimensions: all coordinates as bytes (-127 to 127) in Base64, those of the query last. */
+  /** With more than two dimensions: all coordinates as bytes (-127 to 127) in Base64. */
   fine?: string | undefined;
-  /** Coordinates of the query. */
-  query?: readonly [x: number, y: number] | undefined;
 }
 
 export interface MapNote {
@@ -215,11 +213,4 @@ export interface MapNote {
   source: MemorySource;
   /** Day in its name, else of its last change: `2026-03-05`. */
   day: string;
-}
-
-/** A passage near another one. */
-export interface NearPassage extends NoteLines {
-  source: MemorySource;
-  /** Its beginning. */
-  text: string;
 }

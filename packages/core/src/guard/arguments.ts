@@ -132,7 +132,7 @@ function checkSources(
 }
 
 /** The first characters of a query that is too long, by code point, so that no character is cut in two. */
-export function cutQuery(query: string): string {
+function cutQuery(query: string): string {
   return query.length <= queryLimit
     ? query
     : Array.from(query.slice(0, 2 * queryLimit))

@@ -19,11 +19,9 @@ import {
   abortSignal,
   callable,
   count,
-  filled,
   flag,
   isObject,
   kindOf,
-  line,
   list,
   notePath,
   object,
@@ -34,7 +32,7 @@ import {
   text,
   whole,
 } from "./runtime-type-checks.ts";
-import { type SearchFacts, checkSearch, checkWhyTarget, cutQuery } from "./arguments.ts";
+import { type SearchFacts, checkSearch, checkWhyTarget } from "./arguments.ts";
 import type { MemoryDeadlines } from "./deadline.ts";
 
 interface OptionsPlace {
@@ -70,10 +68,6 @@ function each(kind: Kind<unknown>, ...names: readonly string[]): Shape["fields"]
 }
 
 const plain = options({});
-const mapQuery: Field<string | undefined> = (name, value) => {
-  const query = optional(text, "")(name, value);
-  return query.trim() === "" ? undefined : cutQuery(query);
-};
 
 export const indexCalls: CallRows = {
   estimate: {
@@ -132,20 +126,10 @@ export const indexCalls: CallRows = {
   details: { deadline: "upkeepMs", read: plain, answer: { fields: { syncs: list, spaces: list } } },
   map: {
     deadline: "upkeepMs",
-    read: options({ dimensions: optional(whole(2, 24), 2), query: mapQuery }),
+    read: options({ dimensions: optional(whole(2, 24), 2) }),
     answer: {
       fields: { notes: list, note: list, startLine: list, endLine: list, x: list, y: list, passages: count },
     },
-  },
-  near: {
-    params: "needed",
-    deadline: "searchMs",
-    read: options({
-      relPath: notePath,
-      startLine: required(line),
-      limit: optional(whole(1, 50, "a number of passages, 1 to 50"), 8),
-    }),
-    answer: { each: "passage", fields: { path: filled, source: filled, startLine: line, endLine: line, text } },
   },
   releaseQuarantine: { deadline: "upkeepMs", read: plain, answer: { fields: { chunks: count } } },
 };

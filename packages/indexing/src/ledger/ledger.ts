@@ -45,8 +45,6 @@ export interface IndexLeases extends Remote<LeaseCalls> {
 export interface MapAsked {
   /** By their vectors there; absent: by their words. */
   space?: VectorSpace | undefined;
-  /** What is to be drawn beside them: a vector of the space, or words. */
-  query?: Float32Array | string | undefined;
   /** What `axes` of an earlier map says, which had as many: the picture stays as it was. */
   axes?: string | undefined;
   dimensions?: number | undefined;
@@ -62,12 +60,8 @@ export interface MappedPassages {
   y: number[];
   passages: number;
   axes: string | undefined;
-  /**
-   * The place of each point in all dimensions, -127 to 127, one point behind the other; behind them that of the query,
-   * where it has one.
-   */
+  /** The place of each point in all dimensions, -127 to 127, one point after the other. */
   fine: Int8Array | undefined;
-  query: [x: number, y: number] | undefined;
 }
 
 export interface VectorCalls {

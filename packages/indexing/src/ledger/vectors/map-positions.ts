@@ -37,7 +37,7 @@ export function createMapPassages(
     "SELECT context, text FROM chunks WHERE id = ?",
   );
 
-  return async function* mapPassages(generation, spaceId, { query, axes: kept, dimensions: wanted = 2 }) {
+  return async function* mapPassages(generation, spaceId, { axes: kept, dimensions: wanted = 2 }) {
     const known = files.all(generation).map(({ chunks, ...file }) => ({ chunks, file }));
     const passages = known.reduce((sum, { chunks }) => sum + chunks, 0);
     const indexOf = new Map(known.map(({ file: { id } }, index) => [id, index]));
@@ -54,7 +54,7 @@ export function createMapPassages(
       const bytes = embedding.get(made);
       return bytes && toVector(bytes);
     };
-    const places = { axes: undefined, fine: undefined, query: undefined };
+    const places = { axes: undefined, fine: undefined };
     const map: MappedPassages = { passages, files: [], file: [], startLine: [], endLine: [], x: [], y: [], ...places };
     const [first] = rows;
     const dimensions = (first && vectorOf(first)?.length) ?? 0;
@@ -80,15 +80,11 @@ export function createMapPassages(
       map.x.push(x);
       map.y.push(y);
     }
-    const asked = typeof query === "string" ? wordVector(query) : query;
-    const isPlaced = asked?.length === axes.mean.length;
-    if (wanted > 2 && isPlaced) fine.push(...coordinatesOf(asked, axes));
     return {
       ...map,
       fine: wanted > 2 ? Int8Array.from(fine) : undefined,
       files: known.map(({ file: { path, source, mtimeMs } }) => ({ path, source, mtimeMs })),
       axes: axesText(axes),
-      query: isPlaced ? placeOf(asked, axes) : undefined,
     };
   };
 }
