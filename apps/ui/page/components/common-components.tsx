@@ -109,6 +109,11 @@ export function Empty({
   );
 }
 
+/** A sentence whose code is between backticks. */
+export function withCode(text: string): ComponentChildren {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
+}
+
 /** What went wrong, in words: by its code, else as the server reports it. */
 export function failureText(error: unknown): string {
   const kind = `failure.${error instanceof AskError ? error.code : "INTERNAL"}`;

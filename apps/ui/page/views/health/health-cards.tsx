@@ -1,13 +1,14 @@
 import type { ComponentChildren, VNode } from "preact";
 import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
 import type { HealthAnswer } from "../../../src/api-types.ts";
+import { withCode } from "../../components/common-components.tsx";
 import { bytes, formatted, isWord, sentence, t, when, money, type WordName } from "../../words/translate.ts";
 
 const mostSyncs = 12;
 
-export function Card({ title, id, children }: { title: WordName; id?: string; children: ComponentChildren }): VNode {
+export function Card({ title, children }: { title: WordName; children: ComponentChildren }): VNode {
   return (
-    <section class="card" id={id}>
+    <section class="card">
       <h2>{t(title)}</h2>
       {children}
     </section>
@@ -124,7 +125,7 @@ export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pi
   const { budget, circuit, pending, quarantined = [], reason } = embedding ?? {};
   const spaces = details?.spaces.map((space) => {
     const size = t("health.space", { vectors: space.vectors, dimensions: space.dimensions });
-    return [space.provider, space.model, size, space.inUse && t("health.inUse")].filter(Boolean).join(" ");
+    return [`${space.provider} ${space.model}`, size, space.inUse && t("health.inUse")].filter(Boolean).join(" · ");
   });
   return (
     <Card title="health.meaning">
@@ -137,7 +138,7 @@ export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pi
           ["health.spaces", spaces?.join("; ")],
         ]}
       />
-      {reason !== undefined && <p class="faint">{sentence(reason)}</p>}
+      {reason !== undefined && <p class="faint">{withCode(sentence(reason))}</p>}
       {circuit && (
         <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: circuit.reason })}</p>
       )}

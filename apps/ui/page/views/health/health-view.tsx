@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { HealthAnswer } from "../../../src/api-types.ts";
-import { Failed, Loading } from "../../components/common-components.tsx";
+import { Failed, Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { status, syncing } from "../../state/server-events.ts";
 import { sentence, t } from "../../words/translate.ts";
@@ -24,14 +24,14 @@ export default function HealthView(): VNode {
       {health === undefined && !error && <Loading lines={9} />}
       <div class="cards">
         {health && <HealthActions health={health} refused={now?.embedding?.quarantined?.length ?? 0} />}
-        <Card title="health.problems" id="skipped">
+        <section class="card" id="skipped">
           <ExcludedFiles isOpen />
-        </Card>
+        </section>
         {notices.length > 0 && (
           <Card title="health.notices">
             <ul>
               {notices.map((notice) => (
-                <li key={notice}>{sentence(notice)}</li>
+                <li key={notice}>{withCode(sentence(notice))}</li>
               ))}
             </ul>
           </Card>

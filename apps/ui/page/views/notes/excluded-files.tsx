@@ -4,7 +4,7 @@ import type { ExcludedAnswer, TakeInAnswer } from "../../../src/api-types.ts";
 import { Dialog, failureText, Loading } from "../../components/common-components.tsx";
 import { ask, facts, told } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
-import { t } from "../../words/translate.ts";
+import { sentence, t } from "../../words/translate.ts";
 
 /** Excluded files, those that could not be indexed first, the reasons, and how to add them. */
 export function ExcludedFiles({ isOpen: isOpenAtFirst = false }: { isOpen?: boolean }): VNode {
@@ -47,7 +47,7 @@ export function ExcludedFiles({ isOpen: isOpenAtFirst = false }: { isOpen?: bool
           <li key={path}>
             {path}
             {kind === "folder" && "/"} <span class="faint">{t(`notes.reason.${reason}`)}</span>
-            {detail !== undefined && <span class="bad"> {detail}</span>}
+            {detail !== undefined && <span class="bad"> {sentence(detail)}</span>}
             {(reason === "layout" || reason === "ignored") && (
               <button type="button" class="quiet" disabled={isFixed} onClick={() => void takeIn(path, false)}>
                 {t("notes.takeIn")}

@@ -127,7 +127,10 @@ function LinkList({ title, count, links }: LinkListProps): VNode {
   return (
     <section>
       <h2>
-        {t(title)} {count > 0 && <span class="faint">{t("common.of", { part: links.length, all: count })}</span>}
+        {t(title)}{" "}
+        {count > 0 && (
+          <span class="faint">{count > links.length ? t("common.of", { part: links.length, all: count }) : count}</span>
+        )}
       </h2>
       {count === 0 && <p class="faint">{t("notes.links.none")}</p>}
       <ul>

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SearchWhy, WhyPlace } from "@memslot/core";
 import type { WhyAnswer } from "../../../src/api-types.ts";
-import { Failed, Loading } from "../../components/common-components.tsx";
+import { Failed, Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { sentence as translated, t } from "../../words/translate.ts";
@@ -55,10 +55,10 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
   return (
     <>
       <p class={found ? "good" : "bad"}>
-        <strong>{translated(sentence)}</strong>
+        <strong>{withCode(translated(sentence))}</strong>
       </p>
       <p class="row">
-        {translated(act?.says ?? "")}
+        {withCode(translated(act?.says ?? ""))}
         {Object.keys(change).length > 0 && (
           <button type="button" onClick={() => goWith(change)}>
             {t("why.apply")}
@@ -72,7 +72,7 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
               <span aria-hidden="true">{signs[state]}</span> {t(`why.step.${step}`)}
             </strong>{" "}
             <span class="faint">({t(`why.state.${state}`)})</span>
-            {state !== "unknown" && <p>{translated(says)}</p>}
+            {state !== "unknown" && says !== sentence && <p>{withCode(translated(says))}</p>}
           </li>
         ))}
       </ol>

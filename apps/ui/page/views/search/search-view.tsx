@@ -2,7 +2,16 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
 import type { FoundResult, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
-import { CopyButton, Empty, Failed, Icon, IconButton, Loading, Tabs } from "../../components/common-components.tsx";
+import {
+  CopyButton,
+  Empty,
+  Failed,
+  Icon,
+  IconButton,
+  Loading,
+  Tabs,
+  withCode,
+} from "../../components/common-components.tsx";
 import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
@@ -219,14 +228,10 @@ function AnswerState({ report, isEmpty }: { report: SearchReport; isEmpty: boole
       {state !== "ok" && (
         <p class="warn">
           <Icon name="triangle-alert" /> {t(`search.state.${state}`)}:{" "}
-          {[...conditions.map(said), sentence(own)].filter(Boolean).join("; ")}. {sentence(action)}
+          {withCode(`${[...conditions.map(said), sentence(own)].filter(Boolean).join("; ")}. ${sentence(action)}`)}
         </p>
       )}
-      {state === "ok" && isEmpty && (
-        <p>
-          {sentence(reason)} {sentence(action)}
-        </p>
-      )}
+      {state === "ok" && isEmpty && <p>{withCode(`${sentence(reason)} ${sentence(action)}`)}</p>}
       {readings?.map(({ word, as }) => (
         <p key={word}>{t("search.read", { word, as })}</p>
       ))}
