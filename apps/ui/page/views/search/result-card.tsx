@@ -25,13 +25,15 @@ export function bestLineNumber({ lines, startLine }: Pick<FoundResult, "lines" |
   return (best?.kind === "line" ? best.number : undefined) ?? startLine;
 }
 
-/** The best line and few around it; above a heading is another section. */
+/** The best line and few around it, of one section. */
 function linesAround(lines: readonly ShownLine[]): readonly ShownLine[] {
   const best = bestLine(lines);
   const filled = lines.flatMap((line, index) => (textOf(line) === "" ? [] : index));
   const at = Math.max(0, filled.indexOf(best));
-  const before = textOf(lines[best]).startsWith("#") ? 0 : linesBefore;
-  const shown = lines.slice(filled[Math.max(0, at - before)], (filled[at + linesAfter] ?? lines.length) + 1);
+  const before = isHeading(lines[best]) ? 0 : linesBefore;
+  const next = lines.findIndex((line, index) => index > best && (line.kind === "gap" || isHeading(line)));
+  const until = (filled[at + linesAfter] ?? lines.length) + 1;
+  const shown = lines.slice(filled[Math.max(0, at - before)], next < 0 ? until : Math.min(next, until));
   const fences = shown.filter((line) => fence.test(textOf(line)));
   const [last] = shown.slice(-1);
   // A block of code that ends here has begun before.
@@ -42,6 +44,10 @@ function textOf(line: ShownLine | undefined): string {
   if (line?.kind !== "line") return "";
   const text = line.parts.map((part) => part.text).join("");
   return text.trim();
+}
+
+function isHeading(line: ShownLine | undefined): boolean {
+  return /^#{1,6} /u.test(textOf(line));
 }
 
 /** The page of a result, at its best line. */
