@@ -92,7 +92,9 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
   const view = new EditorView({ state, root, parent: root });
   const from = state.doc.line(Math.min(asked?.[0] ?? 1, state.doc.lines)).from;
   const to = asked === undefined ? from : state.doc.line(Math.min(asked[1], state.doc.lines)).to;
-  view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  // A selection would be replaced by the first letter that is typed.
+  const head = isFixed ? to : from;
+  view.dispatch({ selection: { anchor: from, head }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
   if (!isFixed) view.focus();
   return view;
 }
