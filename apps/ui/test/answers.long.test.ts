@@ -1,6 +1,4 @@
-import { writeFileSync } from "node:fs";
 import { request } from "node:http";
-import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
@@ -47,51 +45,4 @@ describe.skipIf(!hasBrowser)("answers of the page", () => {
       expect(bytes).toBeLessThan(60_000);
     },
   );
-
-  test("two tabs keep what they show while the server is away, and show by themselves what changed meanwhile", async () => {
-    const ui = await startUi({ notes });
-    const { page, context } = await openAt(ui, "/notes/MEMORY.md");
-    const other = await context.newPage();
-    await other.goto(`${ui.origin}/search?q=staging`);
-    await page.getByText("port 5544").waitFor();
-    await other.locator(".result").first().waitFor();
-    await ui.stop();
-    for (const tab of [page, other]) await tab.getByRole("alert").waitFor();
-    expect(await page.getByText("port 5544").count()).toBe(1);
-    expect(await other.locator(".result").count()).toBeGreaterThan(0);
-    writeFileSync(path.join(ui.workspaceDir, "MEMORY.md"), "# Facts\n\nThe staging database moved to port 6000.\n");
-    await ui.restart();
-    await page.getByText("port 6000").waitFor();
-    await other.locator(".result").getByText("6000").first().waitFor();
-    for (const tab of [page, other]) await tab.getByRole("alert").waitFor({ state: "detached" });
-  });
-
-  test("a typed question is answered by its words while a slow provider is asked, at most twice for 27 letters", async () => {
-    const asked: string[] = [];
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const ui = await startUi({
-      notes,
-      embeddings: {
-        id: "fake",
-        model: "slow",
-        async embedQuery(text) {
-          asked.push(text);
-          await held;
-          return [text.length, 1, 2];
-        },
-        embedBatch: async (texts) => texts.map((text) => [text.length, 1, 2]),
-      },
-    });
-    const { page } = await openAt(ui, "/search");
-    const question = "when does the ferry leave? ";
-    expect(question.length).toBe(27);
-    await page.locator("input[type=search]").pressSequentially(question);
-    await page.locator(".result").getByText("Oslo").first().waitFor();
-    await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(0);
-    expect(await page.locator(".result").count()).toBeGreaterThan(0);
-    release();
-    await page.locator("[aria-busy=false] .result").first().waitFor();
-    expect(asked.length).toBeLessThanOrEqual(2);
-  });
 });

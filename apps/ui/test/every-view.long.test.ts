@@ -1,6 +1,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { changeNote, openSession } from "./support/agent-work.ts";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
@@ -10,26 +11,88 @@ buildPage();
 useBrowser();
 
 describe.skipIf(!hasBrowser)("every view", () => {
-  const { notes, addresses: places } = data;
-
   test.each(data.looks as ["light" | "dark", string, number][])(
     "can be used by everybody: %s, %s, %s pixels",
     async (colorScheme, locale, width) => {
-      const ui = await startUi({ notes });
-      const { page, complaints } = await openAt(ui, "/", { colorScheme, locale, viewport: { width, height: 800 } });
-      for (const place of places) {
+      const ui = await startUi({ notes: data.notes });
+      const hasTouch = width < 700;
+      const look = { colorScheme, locale, viewport: { width, height: 740 }, hasTouch, isMobile: hasTouch };
+      const { page, complaints } = await openAt(ui, "/", look);
+      for (const place of data.addresses) {
         await page.goto(ui.origin + place);
         await page.locator("main h1, main h2, main pre").first().waitFor({ state: "attached" });
         await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
         const { violations } = await new AxeBuilder({ page }).analyze();
         const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
         expect(serious.map(({ id, nodes }) => [place, id, nodes.map(({ html }) => html)])).toEqual([]);
-        // Nothing is wider than the window.
+        // Nothing is wider than the window, and a finger finds each control.
         expect([place, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([place, width]);
+        if (hasTouch) expect([place, await page.evaluate(data.smallTargets.join("\n"))]).toEqual([place, []]);
       }
       expect(complaints.lines).toEqual([]);
     },
   );
+
+  test("says what to do where there is nothing", async () => {
+    const ui = await startUi({ notes: {} });
+    const { page, complaints } = await openAt(ui, "/");
+    for (const [place, text] of Object.entries(data.empty)) {
+      await page.goto(ui.origin + place);
+      await page.locator("main").getByText(text).first().waitFor();
+      expect([place, await page.locator("main").locator("canvas, [role=grid], [role=treeitem]").count()]).toEqual([
+        place,
+        0,
+      ]);
+    }
+    expect(complaints.lines).toEqual([]);
+  });
+
+  test("changes nothing where the page only looks", async () => {
+    const ui = await startUi({ notes: data.notes, readOnly: true });
+    await changeNote(ui, { path: "MEMORY.md", old: "port 5544", text: "port 6000" });
+    const { page } = await openAt(ui, "/");
+    for (const [place, { shown, buttons }] of Object.entries(data.readOnly)) {
+      await page.goto(ui.origin + place);
+      await page.locator("main").getByText(shown).first().waitFor();
+      for (const name of buttons)
+        expect([place, name, await page.getByRole("button", { name, disabled: false }).count()]).toEqual([
+          place,
+          name,
+          0,
+        ]);
+    }
+    const field = page.getByLabel("Text of the note");
+    await field.press("x");
+    expect(await field.textContent()).not.toContain("x---");
+  });
+
+  test("takes what notes and conversations hold for text, and fetches nothing for it", async () => {
+    const bad = `${data.hostile.join("\n\n")}\n\nzeppelin, the end`;
+    const front = '---\ntags: ["<b>x</b>"]\n---\n';
+    const names = ["memory/bad.md", "memory/<img src=x onerror=hit>.md"];
+    const ui = await startUi({
+      notes: Object.fromEntries(names.map((name) => [name, `${front}# ${data.hostile[0]}\n\n${bad}\n`])),
+    });
+    const session = await openSession(ui, "agent:main:main");
+    await session.append({ role: "user", text: bad }, { role: "assistant", text: `${bad}\n# no heading` });
+    await changeNote(ui, { path: "memory/bad.md", old: "zeppelin, the end", text: data.hostile[1] ?? "" });
+    const { page, complaints, requests } = await openAt(ui, "/");
+    for (const place of ["/", "/search?q=zeppelin", "/notes/memory/bad.md", "/changes", "/time", "/sessions", "/map"]) {
+      await page.goto(ui.origin + place);
+      await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
+      await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
+      if (place === "/sessions") await page.locator("main a[href*='file=']").first().click();
+      if (place === "/sessions") await page.getByText("# no heading").first().waitFor();
+      const foreign = "script, img:not([src^='/']), iframe, style, meta, form, [onerror], [onload], b";
+      expect([place, await page.locator("main").locator(foreign).count()]).toEqual([place, 0]);
+      const links = await page.locator("main a").evaluateAll((all: { href: string }[]) => all.map(({ href }) => href));
+      expect(links.filter((href) => href !== "" && !/^(?:https?|vscode):/u.test(href))).toEqual([]);
+      for (const link of await page.locator(".rendered a:not([href])").all()) await link.click();
+    }
+    expect(await page.evaluate("window.hit")).toBe(undefined);
+    expect(requests.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
+    expect(complaints.lines).toEqual([]);
+  });
 });
 
 describe.skipIf(!hasBrowser)("provider keys in every view", () => {
@@ -76,52 +139,5 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
     const told = await Promise.all(bodies);
     expect(told.filter(([, body]) => body !== "").length).toBeGreaterThan(places.length);
     expect(told.filter(([, body]) => body.includes(key)).map(([url]) => url)).toEqual([]);
-  });
-});
-
-describe.skipIf(!hasBrowser)("with 20,000 passages", () => {
-  const files = 1_000;
-  const parts = 20;
-
-  /** A thousand notes of twenty sections, each a passage of its own. */
-  function manyNotes(): Record<string, string> {
-    const words = ["harbour", "boiler", "bread", "ferry", "cello", "garden", "ladder", "kettle", "window", "river"];
-    const section = (note: number, part: number): string => {
-      const text = Array.from({ length: 34 }, (_, at) => words[(note * 7 + part * 3 + at * at) % words.length]).join(
-        " ",
-      );
-      return `## Section ${part}\n\nPlace ${note}x${part}: ${text}.\n`;
-    };
-    return Object.fromEntries(
-      Array.from({ length: files }, (_, note) => [
-        `memory/n${note}.md`,
-        Array.from({ length: parts }, (_x, part) => section(note, part)).join("\n"),
-      ]),
-    );
-  }
-
-  test("a key press finds the one, the tree holds what is seen, and the map draws all of them", async () => {
-    const ui = await startUi({ notes: manyNotes(), memorySearch: { chunking: { tokens: 64, overlap: 0 } } });
-    expect(ui.host.memory.status().chunks).toBeGreaterThanOrEqual(files * parts);
-    const { page, complaints } = await openAt(ui, "/search");
-    await page.getByRole("combobox", { name: "Ask your notes" }).pressSequentially("777x13");
-    await page
-      .getByText(/^memory\/n777\.md/u)
-      .first()
-      .waitFor();
-    // What was found for the beginning of the word may still stand there.
-    await expect.poll(() => page.locator(".result mark").first().textContent(), { timeout: 20_000 }).toBe("777x13");
-    await page.goto(`${ui.origin}/notes`);
-    await page.getByRole("treeitem").first().waitFor();
-    expect(await page.getByRole("treeitem").count()).toBeLessThan(200);
-    await page.getByRole("searchbox").fill("n999");
-    await page.locator('[role=treeitem][title*="memory/n999.md"]').waitFor();
-    await page.goto(`${ui.origin}/map`);
-    const count = new Intl.NumberFormat("en").format(ui.host.memory.status().chunks ?? 0);
-    await page.getByText(`${count} of ${count} passages`).waitFor();
-    const groups = page.getByRole("list", { name: "Groups" });
-    await groups.getByRole("button").first().click();
-    await groups.getByRole("link").first().waitFor();
-    expect(complaints.lines).toEqual([]);
   });
 });

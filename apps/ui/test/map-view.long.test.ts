@@ -3,7 +3,6 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { expectNeighbours } from "./support/layout.ts";
 import { pixelsOf } from "./support/png-pixels.ts";
 import { startUi } from "./support/ui-server.ts";
 
@@ -167,12 +166,4 @@ describe.skipIf(!hasBrowser)("the map", () => {
     await settled(page, { not: near });
     expect(complaints.lines).toEqual([]);
   });
-
-  test("says what to do where there is nothing to draw", async () => {
-    const { page } = await openAt(await startUi({ notes: {} }), "/map");
-    await page.getByText("No passages yet").waitFor();
-    expect(await page.locator("canvas").count()).toBe(0);
-  });
 });
-
-test("4,500 points are laid out beside those that they were near", () => expectNeighbours(4_500), 300_000);

@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
 import { startUi } from "./support/ui-server.ts";
-import data from "./data/views.json" with { type: "json" };
 
 const pump = "memory/house/pump.md";
 const notes: Record<string, string> = {
@@ -143,49 +142,5 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     await page.goto(`${ui.origin}/notes/memory/heating.md`);
     await page.getByText("Note not found").waitFor();
     expect(complaints.lines).toEqual([]);
-  });
-
-  test("cannot be changed where the page only looks", async () => {
-    const ui = await startUi({ notes, readOnly: true });
-    const { page } = await openAt(ui, `/notes/${pump}`);
-    await page.getByRole("heading", { name: "Heat pump" }).waitFor();
-    for (const name of ["Edit", "Rename", "Move to trash", "New note"])
-      expect(await page.getByRole("button", { name }).count(), name).toBe(0);
-    await page.getByRole("button", { name: "Source" }).click();
-    await page.getByText("| - | -: |").waitFor();
-    await page.getByLabel("Text of the note").press("x");
-    expect(await page.getByLabel("Text of the note").textContent()).not.toContain("x---");
-  });
-
-  test("run nothing and fetch nothing, whatever stands in them", async () => {
-    const hostile = data.hostile;
-    const ui = await startUi({ notes: { ...notes, "memory/bad.md": `${hostile.join("\n\n")}\n\nthe end\n` } });
-    const { page, complaints, requests } = await openAt(ui, "/notes/memory/bad.md");
-    await page.getByText("the end").waitFor();
-    const inside = page.locator(".rendered");
-    expect(await inside.locator("script, img, svg, iframe, style, meta, form, input, [id], [onerror]").count()).toBe(0);
-    const links = await inside
-      .locator("a")
-      .evaluateAll((all) => all.map((each) => (each as unknown as { href: string }).href));
-    expect(links.filter((href) => href !== "" && !/^https?:/u.test(href))).toEqual([]);
-    for (const link of await inside.locator("a:not([href])").all()) await link.click();
-    expect(await page.evaluate("window.hit")).toBe(undefined);
-    expect(requests.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
-    expect(complaints.lines).toEqual([]);
-  });
-
-  test("of 2,000 files make a tree that is only drawn where one looks", async () => {
-    const many = Object.fromEntries(
-      Array.from({ length: 2000 }, (_, index) => [`memory/d${index % 20}/n${index}.md`, `Note ${index}.\n`]),
-    );
-    const { page } = await openAt(await startUi({ notes: { ...notes, ...many } }), "/notes");
-    await page.getByText("2,003 of 2,003 notes").waitFor();
-    await page.getByLabel("Filter, or path#L12-L14").fill("n1999");
-    await page.getByRole("treeitem", { name: "n1999" }).click();
-    await page.getByText("Note 1999.").waitFor();
-    await page.getByLabel("Filter, or path#L12-L14").fill("");
-    // Its neighbours are there again.
-    await page.getByRole("treeitem", { name: "n1979" }).waitFor();
-    expect(await page.getByRole("treeitem").count()).toBeLessThan(200);
   });
 });

@@ -66,41 +66,6 @@ describe.skipIf(!hasBrowser)("the search", () => {
     expect(inputs()).toEqual([[question], ["pump"]]);
   });
 
-  test("completes filters from the notes, and is used by keyboard alone", async () => {
-    const ui = await startUi({ notes });
-    const { page } = await openAt(ui, "/search");
-    await page.getByText("path:folder").waitFor();
-    await page.keyboard.type("tag:ho");
-    await page.getByRole("option", { name: /^house 1/u }).waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    const field = page.getByRole("combobox", { name: "Ask your notes" });
-    await expect.poll(() => field.inputValue()).toBe("tag:house ");
-    const result = page.locator(".result").getByRole("link", { name: "Heat pump" });
-    await result.waitFor();
-    await page.getByRole("complementary", { name: "Preview" }).getByText("The pump hums at night.").waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    await page.waitForURL(/\/notes\/memory\/house\/pump\.md/u);
-    await page.getByRole("heading", { level: 1 }).first().waitFor();
-    await page.goBack();
-    const focused = (): Promise<unknown> =>
-      page.evaluate("document.activeElement.textContent || document.activeElement.role");
-    await expect.poll(focused).toBe("Heat pump");
-    await page.keyboard.press("Escape");
-    await expect.poll(focused).toBe("combobox");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("e");
-    const editor = page.getByLabel("Text of the note");
-    await editor.getByText("The pump hums at night.").waitFor();
-    await expect.poll(() => page.url()).toMatch(/\/notes\/memory\/house\/pump\.md\?line=4$/u);
-    await page.goBack();
-    await expect.poll(focused).toBe("Heat pump");
-    await page.getByRole("tab", { name: "Agent view" }).click();
-    await page.keyboard.press("Escape");
-    await expect.poll(focused).toBe("combobox");
-  });
-
   test("a card has the lines around the best match below its sections, and the preview marks the words", async () => {
     const lines = Array.from({ length: 9 }, (_, index) => `Line ${index} of the harbour.`);
     lines[4] = "The harbour ferry leaves at nine.";
@@ -184,25 +149,5 @@ describe.skipIf(!hasBrowser)("the search", () => {
     await page.getByText("memory/new.md:1", { exact: true }).waitFor();
     await synced;
     expect(await page.locator(".result").count()).toBe(1);
-  });
-
-  test("takes a hostile note for text, and fetches nothing for it", async () => {
-    const bad = '<img src=x onerror="window.hit=1"><script>window.hit=1</script> [x](javascript:window.hit=1) zeppelin';
-    const name = "memory/<img src=x onerror=hit>.md";
-    const ui = await startUi({
-      notes: { ...notes, [name]: `---\ntags: ["<b>x</b>"]\n---\n# ${bad}\n\n${bad}\n` },
-    });
-    const { page, complaints, requests } = await openAt(ui, "/search?q=zeppelin");
-    await page.locator(".result").first().waitFor();
-    expect(await page.locator(".result img, .result script").count()).toBe(0);
-    expect(await page.evaluate("window.hit")).toBe(undefined);
-    expect(requests.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
-    expect(complaints.lines).toEqual([]);
-  });
-
-  test("says what to do in an empty folder", async () => {
-    const { page } = await openAt(await startUi({ notes: {} }), "/search");
-    await page.getByText("No notes yet").waitFor();
-    expect(await page.getByText("--workspace").count()).toBe(1);
   });
 });

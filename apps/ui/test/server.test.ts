@@ -3,7 +3,6 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import { editNote, readNote } from "@memslot/agent-kit";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type {
@@ -16,6 +15,7 @@ import type {
   SessionsAnswer,
   TimeAnswer,
 } from "../src/api-types.ts";
+import { changeNote } from "./support/agent-work.ts";
 import { signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
@@ -183,14 +183,8 @@ test("8,000 notes are listed in less than 300 kB, and 60 kB compressed, with the
 test("changes of agents are listed for each note and taken back, with a page of 50, and not where the page only looks", async () => {
   const ui = await start();
   const { origin, headers, host, workspaceDir } = ui;
-  const place = { workspaceDir, settings: host.agent.memorySearch, stateDir: host.config.stateDir, timeZone: "UTC" };
-  const changer = { agentId: "main", session: "s", by: "memory_edit" };
-  const edit = async (old: string, text: string): Promise<void> => {
-    const note = { ...place, relPath: "MEMORY.md" };
-    const hash = (await readNote(note))?.sha256 ?? "";
-    await editNote({ ...note, hash, old, text, changer, at: new Date() });
-  };
-  for (let at = 0; at < 52; at++) await edit(`${5544 + at}`, `${5545 + at}`);
+  for (let at = 0; at < 52; at++)
+    await changeNote(ui, { path: "MEMORY.md", old: `${5544 + at}`, text: `${5545 + at}` });
   const first = JSON.parse((await ask(origin, "/api/changes", { headers })).body) as ChangesAnswer;
   expect([first.count, first.changes.length, first.changes[0]?.before]).toEqual([
     52,
@@ -329,8 +323,8 @@ test("returns no file but notes, and changes none where the page is read-only", 
   const headers = { ...own, origin, "content-type": "application/json" };
   const body = JSON.stringify({ path: "MEMORY.md", to: "memory/x.md", text: "x", sha256: note.sha256 });
   expect((await ask(origin, "/api/notes/file", { method: "PUT", headers, body })).status).toBe(403);
-  for (const place of ["file", "rename", "trash"])
-    expect((await ask(origin, `/api/notes/${place}`, { headers, body })).status, place).toBe(403);
+  for (const place of ["notes/file", "notes/rename", "notes/trash", "health/force", "health/fix", "health/compact"])
+    expect((await ask(origin, `/api/${place}`, { headers, body })).status, place).toBe(403);
 });
 
 test("creates, renames and removes a note through the log of changes, and never over another one", async () => {

@@ -82,18 +82,6 @@ describe.skipIf(!hasBrowser)("the page", () => {
     expect((await fetch(`${origin}/api/notes/file?path=MEMORY.md`)).status).toBe(401);
   });
 
-  test("goes on by itself when the server was started again", async () => {
-    const { url, stop, restart } = await startUi({ notes });
-    const { page } = await openWindow();
-    await page.goto(url);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    await stop();
-    await page.getByRole("alert").getByText("Disconnected").waitFor();
-    await restart();
-    await page.getByRole("alert").getByText("Disconnected").waitFor({ state: "detached" });
-    expect(await page.getByRole("heading", { level: 1 }).count()).toBe(1);
-  });
-
   test("eight windows of one browser are told of a new note by one stream", async () => {
     const { url, origin, host, workspaceDir } = await startUi({ notes });
     const { context } = await openWindow();

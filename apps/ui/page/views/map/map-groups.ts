@@ -17,7 +17,7 @@ const rounds = 12;
 /** Splits points into groups (k-means, Lloyd 1982), the largest first. Equal points give equal groups. */
 export function groupsOf({ x, y }: Places): Group[] {
   if (x.length < fewestPoints) return [];
-  const count = Math.min(mostGroups, Math.max(3, Math.round(Math.sqrt(x.length) / 4)));
+  const count = Math.min(mostGroups, Math.max(3, Math.round(Math.sqrt(x.length) / 3)));
   const gap = (index: number, at: { x: number; y: number }): number =>
     ((x[index] ?? 0) - at.x) ** 2 + ((y[index] ?? 0) - at.y) ** 2;
   // Each first centre is the point farthest from the others.
