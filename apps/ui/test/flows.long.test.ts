@@ -16,9 +16,7 @@ useBrowser();
 
 /** The text or the name of what has the focus. */
 const focused = (page: Page): Promise<string> =>
-  page.evaluate(
-    "document.activeElement.ariaLabel || document.activeElement.textContent || document.activeElement.role",
-  );
+  page.evaluate("(({ ariaLabel, textContent }) => (ariaLabel || textContent).trim())(document.activeElement)");
 
 /** Moves the focus until it is on something of this name. */
 async function tabTo(page: Page, name: string | RegExp): Promise<void> {
@@ -136,7 +134,11 @@ describe.skipIf(!hasBrowser)("a slow provider", () => {
     await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(0);
     expect(await page.locator(".result").count()).toBeGreaterThan(0);
     const other = await context.newPage();
-    for (const [place, text] of Object.entries({ "/": "Recent notes", "/health": "3 / 3", "/map": "3 of 3" })) {
+    for (const [place, text] of Object.entries({
+      "/": "Recent notes",
+      "/health": "Notes and index",
+      "/map": "3 of 3",
+    })) {
       await other.goto(ui.origin + place);
       await other.locator("main").getByText(text).first().waitFor();
     }
