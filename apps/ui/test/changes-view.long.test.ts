@@ -4,8 +4,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { changeNote } from "./support/agent-work.ts";
-import { startUi } from "./support/ui-server.ts";
+import { changeNote, startUi } from "./support/ui-server.ts";
 
 const notes = {
   "MEMORY.md": "# Facts\n\n- The staging database listens on port 5544.\n- Anna likes tea.\n",

@@ -1,10 +1,9 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { startEmbeddingApi } from "@memslot/fakes/embedding-api";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { changeNote, openSession } from "./support/agent-work.ts";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { startUi } from "./support/ui-server.ts";
+import { changeNote, openSession, startUi } from "./support/ui-server.ts";
 import data from "./data/views.json" with { type: "json" };
 
 buildPage();
@@ -96,7 +95,6 @@ describe.skipIf(!hasBrowser)("every view", () => {
 });
 
 describe.skipIf(!hasBrowser)("provider keys in every view", () => {
-  const notes = { "MEMORY.md": "# Facts\n\nThe port is 5544.\n", "memory/2026-03-05.md": "# Ferry\n\nAt nine.\n" };
   const key = "sk-test-0123456789abcdefghijklmnop";
 
   test.each([
@@ -110,12 +108,12 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
     const baseUrl = `${api.url}/v1`;
     // A key of the environment goes nowhere but where the environment says.
     const memorySearch = { provider: "openai", ...(remote && { remote: { baseUrl, ...remote } }) };
-    const ui = await startUi({ notes, env: { ...env, OPENAI_BASE_URL: baseUrl }, memorySearch });
+    const ui = await startUi({ notes: data.notes, env: { ...env, OPENAI_BASE_URL: baseUrl }, memorySearch });
     expect(api.log.map(({ headers }) => headers["authorization"])).toContain(`Bearer ${key}`);
-    const { page, context } = await openAt(ui, "/search?q=port");
+    const { page, context } = await openAt(ui, "/");
     const bodies: Promise<readonly [url: string, body: string]>[] = [];
     context.on("response", (response) => {
-      // The stream of events has no end: it is looked at below.
+      // The stream of events has no end.
       if (response.url().includes("/api/") && !response.url().endsWith("/api/events"))
         bodies.push(
           response.text().then(
@@ -125,10 +123,7 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
           ),
         );
     });
-    const places = ["/search?q=port", "/search?q=port&tab=why&target=MEMORY.md"];
-    places.push("/search?q=port&tab=agent", "/notes", "/notes/MEMORY.md", "/time?day=2026-03-05", "/sessions");
-    places.push("/map", "/changes", "/", "/health");
-    for (const place of places) {
+    for (const place of data.addresses) {
       await page.goto(ui.origin + place);
       await page.locator("main h1, main h2, main pre").first().waitFor({ state: "attached" });
       await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
@@ -137,7 +132,11 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await page.getByText(/^\d+ checks? passed|problem/u).waitFor();
     const told = await Promise.all(bodies);
-    expect(told.filter(([, body]) => body !== "").length).toBeGreaterThan(places.length);
+    expect(told.filter(([, body]) => body !== "").length).toBeGreaterThan(data.addresses.length);
     expect(told.filter(([, body]) => body.includes(key)).map(([url]) => url)).toEqual([]);
+    const authorization = `Bearer ${await page.evaluate<string>("localStorage.getItem('memslot-token')")}`;
+    const events = await fetch(`${ui.origin}/api/events`, { headers: { authorization } });
+    const { value } = (await events.body?.getReader().read()) ?? {};
+    expect(new TextDecoder().decode(value)).toMatch(/^data: (?!.*sk-test)/u);
   });
 });

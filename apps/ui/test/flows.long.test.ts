@@ -2,10 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { changeNote } from "./support/agent-work.ts";
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { startUi } from "./support/ui-server.ts";
+import { changeNote, startUi } from "./support/ui-server.ts";
 import data from "./data/views.json" with { type: "json" };
 
 const notes: Record<string, string> = data.searchNotes;

@@ -1,9 +1,8 @@
 import type { MapAnswer } from "../src/api-types.ts";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
+import { hasBrowser, openAt, pixelsOf, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
-import { pixelsOf } from "./support/png-pixels.ts";
 import { startUi } from "./support/ui-server.ts";
 
 const topics = ["The boiler in the cellar hums.", "The bread dough rests.", "The ferry lies at the pier."];

@@ -15,8 +15,7 @@ import type {
   SessionsAnswer,
   TimeAnswer,
 } from "../src/api-types.ts";
-import { changeNote } from "./support/agent-work.ts";
-import { signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
+import { changeNote, signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
 

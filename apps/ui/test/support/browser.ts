@@ -61,3 +61,17 @@ export async function openAt(
   await opened.page.getByRole("navigation").first().waitFor();
   return { ...opened, requests };
 }
+
+export interface Pixels {
+  width: number;
+  height: number;
+  /** Red, green, blue of each. */
+  rgb: Buffer;
+}
+
+/** Decodes a PNG in the browser. */
+export async function pixelsOf(page: Page, png: Buffer): Promise<Pixels> {
+  const read = `(${data.readPixels.join("\n")})("${png.toString("base64")}")`;
+  const { rgb, ...size } = await page.evaluate<{ width: number; height: number; rgb: string }>(read);
+  return { ...size, rgb: Buffer.from(rgb, "base64") };
+}

@@ -4,8 +4,7 @@ import type { EmbeddingProvider } from "@memslot/core";
 import { writeFiles } from "@memslot/test-tools/files";
 import { onTestFinished, vi } from "vitest";
 import sample from "../data/sample-memory.json" with { type: "json" };
-import { type AgentChange, changeNote, openSession } from "./agent-work.ts";
-import { startUi, type UiServer } from "./ui-server.ts";
+import { type AgentChange, changeNote, openSession, startUi, type UiServer } from "./ui-server.ts";
 
 /** When the pictures of the documentation are taken. */
 export const sampleNow: Date = new Date(sample.now);
