@@ -38,9 +38,9 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
       </form>
       <div aria-live="polite">
         {target === "" && <p class="faint">{t("why.begin")}</p>}
-        {loading && <Loading />}
+        {loading && !data && <Loading />}
         {error && <Failed error={error} />}
-        {!loading && data && (data.why === undefined ? <p>{t("why.cannot")}</p> : <Ladder why={data.why} />)}
+        {data && (data.why === undefined ? <p>{t("why.cannot")}</p> : <Ladder why={data.why} />)}
       </div>
     </section>
   );
