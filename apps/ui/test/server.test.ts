@@ -243,6 +243,40 @@ test("a page is answered from the index while all files are checked, and receive
   expect([asked.mock.calls[1]?.[1]?.fresh, (JSON.parse(body) as SearchAnswer).results.length]).toEqual([true, 1]);
 });
 
+test("files are checked only when the first view has its answer", async () => {
+  const { origin, headers, host, stop, restart } = await start();
+  await stop();
+  const { memory } = host;
+  const steps: string[] = [];
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const search = memory.ask.bind(memory);
+  const spies = [
+    vi.spyOn(memory, "ask").mockImplementation(async (...given) => {
+      steps.push("search");
+      await held;
+      const answer = await search(...given);
+      steps.push("answer");
+      return answer;
+    }),
+    vi.spyOn(memory, "sync").mockImplementation(async () => {
+      steps.push("check");
+      return { added: 0, changed: 0, removed: 0, unchanged: 1, failed: [] };
+    }),
+  ];
+  onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
+  await restart();
+  const answer = ask(origin, "/api/search?q=staging", { headers });
+  await vi.waitUntil(() => steps.length > 0);
+  // Other requests come and go meanwhile.
+  expect((await ask(origin, "/api/notes/file?path=MEMORY.md", { headers })).status).toBe(200);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  release();
+  expect((await answer).status).toBe(200);
+  await vi.waitUntil(() => steps.includes("check"), 30_000);
+  expect(steps).toEqual(["search", "answer", "check"]);
+});
+
 test("a failure that no code names reaches the terminal, and the page without its text", async () => {
   const { origin, headers, host } = await start();
   const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
