@@ -15,6 +15,7 @@ import { benchRerank } from "./retrieval/rerank.ts";
 import { benchRetrieval } from "./retrieval/retrieval.ts";
 import { benchScale, usualSizes } from "./scale/scale.ts";
 import { benchSpeed } from "./speed.ts";
+import { benchUi } from "./ui.ts";
 import { benchWords } from "./words.ts";
 
 const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines NAME,NAME] [--again STEP,STEP] [--draw] [--files 2000]
@@ -31,6 +32,7 @@ const usage = `Usage: pnpm bench [page] [--chunks 1000,10000,100000] [--engines 
        pnpm bench mcp [--files 2000] [--qmd COMMAND]
        pnpm bench agent [--files 2000]
        pnpm bench hooks [--files 2000]
+       pnpm bench ui [--files 8000]
        pnpm bench openclaw [--questions 12]
        pnpm bench scale [--chunks 1000,10000,100000] [--engines NAME,NAME] [--json]
 
@@ -48,6 +50,7 @@ places      memory-lancedb in a folder and in a bucket that answers after 20 ms
 mcp         searches through \`memslot mcp\` over stdio; with --qmd through \`qmd mcp\` in turn
 agent       the start of a session with an index that is there, and what a flush adds to the user's turn
 hooks       each event of \`memslot hook\` in a process of its own, in turn with an empty Node
+ui          \`memslot ui\` in Chromium: address to first results, key to painted results, beside a bare page
 openclaw    the same questions to a real OpenClaw before and after memslot fills its memory slot
 scale       vectors and words with more and more chunks: every engine of memslot, sqlite-vec alone, and OpenClaw's queries`;
 
@@ -94,6 +97,7 @@ const benches: Readonly<Record<string, () => unknown>> = {
   mcp: () => benchMcp({ files, qmd }),
   agent: () => benchAgent(files),
   hooks: () => benchHooks(files),
+  ui: () => benchUi(Number(values.files ?? 8000)),
   openclaw: () => benchOpenClaw(Number(values.questions ?? 12)),
   scale: () => benchScale({ sizes, engines, json: values.json }),
 };
