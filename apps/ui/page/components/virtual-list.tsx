@@ -28,7 +28,8 @@ export function VirtualList<Item>({
 }: VirtualListProps<Item>): VNode {
   const box = useRef<HTMLDivElement>(null);
   const heights = useRef(new Map<string | number, number>());
-  const [view, setView] = useState({ top: 0, height: 600, width: 0 });
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const last = useRef({ top: 0, width: 0 });
   const [focused, setFocused] = useState(-1);
   /** The row that is being scrolled to: heights on the way become known only when they are rendered. */
   const target = useRef(-1);
@@ -50,17 +51,17 @@ export function VirtualList<Item>({
   const lookAt = ({ scrollTop, clientHeight, clientWidth }: HTMLElement): void => {
     // Hidden behind the detail, as on a phone.
     if (clientHeight === 0) return;
-    if (clientWidth !== view.width) heights.current.clear();
-    setView({ top: scrollTop, height: clientHeight, width: clientWidth });
+    if (clientWidth !== last.current.width) heights.current.clear();
+    last.current = { top: scrollTop, width: clientWidth };
+    setView({ top: scrollTop, height: clientHeight });
   };
-  const latest = useRef({ lookAt, top });
-  latest.current = { lookAt, top };
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return undefined;
     const observer = new ResizeObserver(() => {
-      if (element.clientHeight > 0 && element.scrollTop === 0) element.scrollTop = latest.current.top;
-      latest.current.lookAt(element);
+      // A hidden box has lost its position in some browsers.
+      if (element.clientHeight > 0 && element.scrollTop === 0) element.scrollTop = last.current.top;
+      lookAt(element);
     });
     observer.observe(element);
     return () => observer.disconnect();

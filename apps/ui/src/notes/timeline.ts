@@ -1,4 +1,4 @@
-import { type ListedTranscript, listChanges, listTranscripts, localClock, type LoggedChange } from "@memslot/agent-kit";
+import { type ListedTranscript, listChanges, listTranscripts, localClock } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
 import type { DayAnswer, TimeAnswer, TimeDay } from "../api-types.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
@@ -54,19 +54,8 @@ export async function daysOf(host: UiHost, first: string, signal: AbortSignal): 
   );
 }
 
-interface Timeline {
-  today: string;
-  /** False: the backend cannot list notes. */
-  isListed: boolean;
-  files: readonly MemoryFile[];
-  changesOn: ReadonlyMap<string, LoggedChange[]>;
-  sessionsOn: ReadonlyMap<string, ListedTranscript[]>;
-  /** Notes and conversations beyond the limits of their lists. */
-  left: number;
-  dayOf: (iso: string) => string;
-}
-
-async function timeline(host: UiHost, signal: AbortSignal): Promise<Timeline> {
+/** What there is, by the user's days. `left`: notes and conversations beyond the limits of their lists. */
+async function timeline(host: UiHost, signal: AbortSignal) {
   const { memory, config, agent } = host;
   const clock = localClock(agent.userTimezone);
   const dayOf = (iso: string): string => clock(new Date(iso)).day;

@@ -22,7 +22,7 @@ export default function ChangesView(): VNode {
   useFocusKeys(".change h3 a");
   if (error) return <Failed error={error} onAgain={() => refetch("/api/changes")} />;
   if (data === undefined) return <Loading lines={8} />;
-  const days = Map.groupBy(data.changes, ({ at }) => dayOf(at));
+  const days = Map.groupBy(data.changes, ({ at }) => when(at, { dateStyle: "full" }));
   return (
     <div class="changes">
       <h1>{t("nav.changes")}</h1>
@@ -41,7 +41,7 @@ export default function ChangesView(): VNode {
       )}
       {[...days].map(([day, changes]) => (
         <section key={day}>
-          <h2>{when(changes[0]?.at ?? day, { dateStyle: "full" })}</h2>
+          <h2>{day}</h2>
           {changes.map((change) => (
             <Change key={change.id} change={change} onRevert={() => setChosen(change)} />
           ))}
@@ -132,9 +132,4 @@ function Confirm({
 
 function revertOf({ kind }: LoggedChange): "undo" | "restore" {
   return kind === "forget" || kind === "delete" ? "restore" : "undo";
-}
-
-function dayOf(at: string): string {
-  const timeZone = facts.value?.timeZone;
-  return new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(new Date(at));
 }

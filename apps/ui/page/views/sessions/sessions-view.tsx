@@ -26,7 +26,7 @@ interface Row {
 
 const tabs = ["sessions", "handOvers", "journal"] as const;
 const rowPixels = 53;
-const links = ".sessions .list a.title";
+const links = ".sessions .list a.title[href]";
 
 /** The conversations of the agent, their compacted messages and the journal: a list and the open transcript. */
 export default function SessionsView(): VNode {
@@ -59,7 +59,7 @@ export default function SessionsView(): VNode {
   return (
     <div class={open === undefined ? "split sessions" : "split sessions has-detail"}>
       <aside class="list" onKeyDown={onKeyDown}>
-        <h1 class="hidden">{t("sessions.title")}</h1>
+        {open === undefined && <h1 class="hidden">{t("sessions.title")}</h1>}
         <Tabs
           id="sessions"
           names={tabs}
@@ -84,7 +84,13 @@ export default function SessionsView(): VNode {
             keyOf={({ key }) => key}
             rowPixels={rowPixels}
             current={found < 0 ? undefined : found}
-            rowOf={(row) => <SessionRow row={row} isOpen={row.path !== undefined && row.path === open} kept={kept} />}
+            rowOf={(row, index) => (
+              <SessionRow
+                row={row}
+                href={row.path && pathWith("/sessions", { ...kept, file: row.path })}
+                isOpen={index === found}
+              />
+            )}
           />
           {all.length < counts[tab] && (
             <p class="faint small">{t("sessions.left", { count: counts[tab] - all.length })}</p>
@@ -107,25 +113,24 @@ export default function SessionsView(): VNode {
   );
 }
 
-interface RowProps {
+function SessionRow({
+  row: { title, id, facts, more },
+  href,
+  isOpen,
+}: {
   row: Row;
+  href?: string;
   isOpen: boolean;
-  /** The state of the list, which stays in the address. */
-  kept: Record<string, string | undefined>;
-}
-
-function SessionRow({ row: { title, id, path, facts, more }, isOpen, kept }: RowProps): VNode {
-  const attributes = { class: "title line", title: id, lang: languageOf(title) };
+}): VNode {
+  // Without an address it is no link.
   return (
     <div class={isOpen ? "session open" : "session"}>
-      {path === undefined ? (
-        <span {...attributes}>{title}</span>
-      ) : (
-        <a {...attributes} href={pathWith("/sessions", { ...kept, file: path })} aria-current={isOpen || undefined}>
+      <a class="title" href={href} title={id} aria-current={isOpen || undefined}>
+        <span class="line" lang={languageOf(title)}>
           {title}
-        </a>
-      )}
-      <p class="faint small">{facts.filter(Boolean).join(" · ")}</p>
+        </span>
+        <span class="faint small">{facts.filter(Boolean).join(" · ")}</span>
+      </a>
       {more}
     </div>
   );

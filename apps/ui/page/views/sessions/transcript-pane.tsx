@@ -37,6 +37,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   const { start, end, bytes: size, broken } = data;
   const place = Math.min(hit, hits.length - 1);
   const asked = at === undefined ? undefined : entries.findIndex((entry) => entry.start >= Number(at));
+  const current = hits[place] ?? asked;
   const goTo = (changes: Partial<Record<"from" | "before", string>>): void =>
     goWith({ from: undefined, before: undefined, at: undefined, ...changes });
   const step = (steps: number): void => setHit((place + steps + hits.length) % hits.length);
@@ -46,9 +47,9 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   };
   return (
     <section class="conversation" aria-label={title ?? path}>
-      <h2 class="line" title={path} lang={languageOf(title ?? "")}>
+      <h1 class="line" title={path} lang={languageOf(title ?? "")}>
         {title ?? t("sessions.untitled")}
-      </h2>
+      </h1>
       <Facts path={path} />
       <p class="row find">
         <input
@@ -99,10 +100,8 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
         items={entries}
         keyOf={(entry) => entry.start}
         rowPixels={rowPixels}
-        current={hits[place] ?? asked}
-        rowOf={(entry, index) => (
-          <TranscriptLine entry={entry} pattern={pattern} isCurrent={index === (hits[place] ?? asked)} />
-        )}
+        current={current}
+        rowOf={(entry, index) => lineOf(entry, pattern, index === current)}
       />
     </section>
   );
@@ -130,65 +129,61 @@ function marked(text: string, pattern: RegExp | undefined): ComponentChildren {
     .map((part, index) => (index % 2 ? <mark key={index}>{part}</mark> : part));
 }
 
-/** Compactions and searches. Loads later, as a long transcript takes a while to read. */
+const fatesOf = ["saved", "digest", "waiting", "kept"] as const;
+
+/** Compactions and queries. Loads later, as a long transcript takes a while to read. */
 function Facts({ path }: { path: string }): VNode | null {
   const { data, error } = useQuery<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading lines={1} />;
   const { messages, results, compactions, compactionCount, recalls, recallCount, from, to, bytes: size } = data;
-  const times = [from, to].map((at) => at && when(at)).join(" – ");
+  const facts = [
+    [from, to].map((at) => at && when(at)).join(" – "),
+    t("sessions.messages", { count: messages }),
+    t("sessions.results", { count: results }),
+    bytes(size),
+  ];
+  const lists = [
+    {
+      title: t("sessions.compactions", { count: compactionCount }),
+      items: compactions.map(({ start, at, dropped, fates, text }) => (
+        <li key={start}>
+          <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
+          {t("sessions.dropped", { count: dropped })}
+          {fatesOf.map((fate) => fates[fate] && ` · ${t(`sessions.state.${fate}`)}: ${fates[fate]}`)}
+          <p class="said">{text}</p>
+        </li>
+      )),
+    },
+    {
+      title: t("sessions.recalls", { count: recallCount }),
+      items: recalls.map(({ start, tool, question, results: found, resultCount, said }) => (
+        <li key={`${start} ${question}`}>
+          <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
+          {resultCount !== undefined && t("sessions.found", { count: resultCount })} {found && <Cited places={found} />}
+          {said !== undefined && <span class="faint">{said}</span>}
+        </li>
+      )),
+    },
+  ];
   return (
     <>
-      <p class="faint small">
-        {times} · {t("sessions.messages", { count: messages })} · {t("sessions.results", { count: results })} ·{" "}
-        {bytes(size)}
-      </p>
-      {compactionCount > 0 && (
-        <details>
-          <summary>{t("sessions.compactions", { count: compactionCount })}</summary>
-          <ul>
-            {compactions.map(({ start, at, dropped, fates, text }) => (
-              <li key={start}>
-                <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
-                {[
-                  t("sessions.dropped", { count: dropped }),
-                  ...(["saved", "digest", "waiting", "kept"] as const).flatMap((fate) =>
-                    fates[fate] === undefined ? [] : `${t(`sessions.state.${fate}`)}: ${fates[fate]}`,
-                  ),
-                ].join(" · ")}
-                <p class="said">{text}</p>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {recallCount > 0 && (
-        <details>
-          <summary>{t("sessions.recalls", { count: recallCount })}</summary>
-          <ul>
-            {recalls.map(({ start, tool, question, results: found, resultCount, said }) => (
-              <li key={`${start} ${question}`}>
-                <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
-                {resultCount !== undefined && t("sessions.found", { count: resultCount })}{" "}
-                {found && <Cited places={found} />}
-                {said !== undefined && <span class="faint">{said}</span>}
-              </li>
-            ))}
-          </ul>
-        </details>
+      <p class="faint small">{facts.join(" · ")}</p>
+      {lists.map(
+        ({ title, items }) =>
+          items.length > 0 && (
+            <details key={title}>
+              <summary>{title}</summary>
+              <ul>{items}</ul>
+            </details>
+          ),
       )}
     </>
   );
 }
 
-interface LineProps {
-  entry: TranscriptShown;
-  pattern: RegExp | undefined;
-  isCurrent: boolean;
-}
-
-/** One entry of a transcript. */
-function TranscriptLine({ entry, pattern, isCurrent }: LineProps): VNode {
+/** One entry of a transcript, with what was searched for marked. */
+function lineOf(entry: TranscriptShown, pattern: RegExp | undefined, isCurrent: boolean): VNode {
   const kind = entry.kind === "message" ? entry.role : entry.kind;
   const [text = "", ...calls] = textsOf(entry);
   return (

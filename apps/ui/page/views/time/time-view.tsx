@@ -71,6 +71,35 @@ export default function TimeView(): VNode {
 function Day({ answer, isChosen }: { answer: DayAnswer; isChosen: boolean }): VNode {
   const { day, logs, notes, noteCount, sessions, changes } = answer;
   const isEmpty = logs.length + noteCount + sessions.length + changes.length === 0;
+  const parts = [
+    ["nav.changes", changes.length, <ChangeRows changes={changes} />],
+    [
+      "time.sessions",
+      sessions.length,
+      <ul class="rows">
+        {sessions.map(({ path, title, sessionKey, sessionId, from, to }) => (
+          <li key={path}>
+            <a href={transcriptHref(path)} title={sessionKey ?? sessionId}>
+              <Icon name="messages-square" />
+              <span class="line grow">{title ?? t("sessions.untitled")}</span>
+              <span class="faint small">
+                {[from, to].map((at) => at && when(at, { timeStyle: "short" })).join(" – ")}
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>,
+    ],
+    [
+      "time.notes",
+      noteCount,
+      <ul class="rows">
+        {notes.map(({ path, title }) => (
+          <NoteRow key={path} path={path} title={title} />
+        ))}
+      </ul>,
+    ],
+  ] as const;
   return (
     <section class={isChosen ? "chosen" : ""} aria-live={isChosen ? "polite" : "off"}>
       <h2>
@@ -82,43 +111,16 @@ function Day({ answer, isChosen }: { answer: DayAnswer; isChosen: boolean }): VN
       {logs.map((log) => (
         <Log key={log.path} note={log} />
       ))}
-      {changes.length > 0 && (
-        <>
-          <h3>{t("nav.changes")}</h3>
-          <ChangeRows changes={changes} />
-        </>
+      {parts.map(
+        ([title, count, rows]) =>
+          count > 0 && (
+            <div key={title}>
+              <h3>{t(title)}</h3>
+              {rows}
+            </div>
+          ),
       )}
-      {sessions.length > 0 && (
-        <>
-          <h3>{t("time.sessions")}</h3>
-          <ul class="rows">
-            {sessions.map(({ path, title, sessionKey, sessionId, from, to }) => (
-              <li key={path}>
-                <a href={transcriptHref(path)} title={sessionKey ?? sessionId}>
-                  <Icon name="messages-square" />
-                  <span class="line grow">{title ?? t("sessions.untitled")}</span>
-                  <time class="faint small">
-                    {[from, to].map((at) => at && when(at, { timeStyle: "short" })).join(" – ")}
-                  </time>
-                </a>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {noteCount > 0 && (
-        <>
-          <h3>{t("time.notes")}</h3>
-          <ul class="rows">
-            {notes.map(({ path, title }) => (
-              <NoteRow key={path} path={path} title={title} />
-            ))}
-          </ul>
-          {notes.length < noteCount && (
-            <p class="faint small">{t("sessions.left", { count: noteCount - notes.length })}</p>
-          )}
-        </>
-      )}
+      {notes.length < noteCount && <p class="faint small">{t("sessions.left", { count: noteCount - notes.length })}</p>}
     </section>
   );
 }

@@ -92,12 +92,7 @@ export function Year({ chosen, today, days }: YearProps): VNode {
         {t("time.legend")}
         {steps.map((least, step) => (
           <span key={least}>
-            <i class={`step-${step}`} aria-hidden="true" />{" "}
-            {step === 0
-              ? least
-              : steps[step + 1] === undefined
-                ? `${least}+`
-                : `${least}–${(steps[step + 1] ?? 0) - 1}`}
+            <i class={`step-${step}`} aria-hidden="true" /> {step === 0 ? least : `${least}+`}
           </span>
         ))}
       </p>
