@@ -20,7 +20,7 @@ export function NoteRow({ path, title = path, icon = "file-text", at }: NoteRowP
         <span class="line grow" lang={languageOf(title)}>
           {title}
         </span>
-        {at !== undefined && <span class="faint small">{when(at, { dateStyle: "medium" })}</span>}
+        {at !== undefined && <time class="faint small">{when(at, { dateStyle: "medium" })}</time>}
       </a>
     </li>
   );
