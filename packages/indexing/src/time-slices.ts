@@ -41,8 +41,9 @@ export function createTimeSlices(
   };
 }
 
+/** Keeps no process alive: a command ends when its answer is printed. */
 async function mostForSearches(): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, mostForSearchesMs));
+  await new Promise((resolve) => setTimeout(resolve, mostForSearchesMs).unref());
 }
 
 export async function flatMapInSlices<Item, Result>(
