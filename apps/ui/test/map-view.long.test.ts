@@ -1,4 +1,3 @@
-import type { MapAnswer } from "../src/api-types.ts";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser, openAt, pixelsOf, useBrowser } from "./support/browser.ts";
@@ -50,26 +49,6 @@ async function openMap(): Promise<Awaited<ReturnType<typeof openAt>>> {
   await opened.page.getByText("The layout is final.").waitFor();
   await groups(opened.page).filter({ hasText: "·" }).first().waitFor();
   return opened;
-}
-
-/** Points without notes behind them. */
-function largeMap(count: number): MapAnswer {
-  const at = (index: number, factor: number): number => Math.sin(index * factor) * Math.cos(index * 0.37);
-  return {
-    by: "meaning",
-    passages: count,
-    notes: Array.from({ length: 500 }, (_, index) => ({
-      path: `memory/${index}.md`,
-      source: "memory",
-      day: "2026-03-05",
-    })),
-    tags: [],
-    note: Array.from({ length: count }, (_, index) => index % 500),
-    startLine: Array.from({ length: count }, (_, index) => index + 1),
-    endLine: Array.from({ length: count }, (_, index) => index + 2),
-    x: Array.from({ length: count }, (_, index) => at(index, 1.7)),
-    y: Array.from({ length: count }, (_, index) => at(index, 2.3)),
-  };
 }
 
 buildPage();
@@ -143,26 +122,5 @@ describe.skipIf(!hasBrowser)("the map", () => {
       .getByText(/ferry lies at the pier/u)
       .first()
       .waitFor();
-  });
-
-  test("draws 15,000 points, and a drag moves them", async () => {
-    const ui = await startUi({ notes });
-    const { page, complaints } = await openAt(ui, "/health");
-    await page.route(/\/api\/map(?:\?|$)/u, (route) => route.fulfill({ json: largeMap(15_000) }));
-    await page.route(/\/api\/map\/labels/u, (route) => route.fulfill({ json: [] }));
-    await page.goto(`${ui.origin}/map`);
-    await page.getByText("15,000 of 15,000 passages").waitFor();
-    const { text: whole, painted } = await settled(page);
-    expect(painted.length).toBeGreaterThan(10_000);
-    const box = await page.locator(".map-picture").boundingBox();
-    const [x, y] = [(box?.x ?? 0) + (box?.width ?? 0) / 2, (box?.y ?? 0) + (box?.height ?? 0) / 2];
-    await page.mouse.move(x, y);
-    await page.mouse.wheel(0, -800);
-    const { text: near } = await settled(page, { not: whole });
-    await page.mouse.down();
-    await page.mouse.move(x + 60, y + 40, { steps: 20 });
-    await page.mouse.up();
-    await settled(page, { not: near });
-    expect(complaints.lines).toEqual([]);
   });
 });

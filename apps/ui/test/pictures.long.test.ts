@@ -33,7 +33,7 @@ describe.skipIf(!hasBrowser)("the pictures of the documentation", () => {
     const { page, complaints } = await openAt(ui, "/", { timezoneId: "UTC", viewport: { width: 1200, height: 760 } });
     await page.clock.install({ time: sampleNow });
     for (const { file, place, look, language, shows, click } of pictures) {
-      await page.emulateMedia({ colorScheme: look });
+      await page.emulateMedia({ colorScheme: look, reducedMotion: "reduce" });
       await page.evaluate(`localStorage.setItem("memslot-language", "${language}")`);
       await page.goto(ui.origin + place);
       if (click !== undefined) await page.locator(click).first().click();
