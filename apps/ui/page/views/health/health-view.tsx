@@ -25,7 +25,7 @@ export default function HealthView(): VNode {
       <div class="cards">
         {health && <HealthActions health={health} refused={now?.embedding?.quarantined?.length ?? 0} />}
         <section class="card" id="skipped">
-          <ExcludedFiles isOpen />
+          <ExcludedFiles />
         </section>
         {notices.length > 0 && (
           <Card title="health.notices">

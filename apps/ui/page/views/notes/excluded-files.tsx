@@ -1,15 +1,14 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ExcludedAnswer, TakeInAnswer } from "../../../src/api-types.ts";
-import { Dialog, failureText, Loading } from "../../components/common-components.tsx";
+import { Dialog, Failed, failureText, Loading } from "../../components/common-components.tsx";
 import { ask, facts, told } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { sentence, t } from "../../words/translate.ts";
 
-/** Excluded files, those that could not be indexed first, the reasons, and how to add them. */
-export function ExcludedFiles({ isOpen: isOpenAtFirst = false }: { isOpen?: boolean }): VNode {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const { data } = useQuery<ExcludedAnswer>(isOpen ? "/api/notes/excluded" : undefined);
+/** Excluded files, those that could not be indexed first, the reasons, and how to add them. A request scans all files. */
+export function ExcludedFiles(): VNode {
+  const { data, error } = useQuery<ExcludedAnswer>("/api/notes/excluded");
   const [answer, setAnswer] = useState<(TakeInAnswer & { path?: string | undefined }) | undefined>(undefined);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const isFixed = facts.value?.readOnly === true;
@@ -22,17 +21,17 @@ export function ExcludedFiles({ isOpen: isOpenAtFirst = false }: { isOpen?: bool
       setProblem(failureText(error));
     }
   };
-  const { leftOut = [], leftOutCount = 0, more = false, layout } = data ?? {};
+  if (error) return <Failed error={error} />;
+  if (data === undefined) return <Loading />;
+  const { leftOut, leftOutCount, more, layout } = data;
   return (
-    <details class="left-out" open={isOpenAtFirst} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{data === undefined ? t("notes.leftOut.title") : t("notes.leftOut", { count: leftOutCount })}</summary>
-      {isOpen && data === undefined && <Loading />}
+    <div class="left-out">
       {problem !== undefined && (
         <p class="bad" role="alert">
           {problem}
         </p>
       )}
-      {data !== undefined && leftOutCount === 0 && <p class="faint">{t("notes.leftOut.none")}</p>}
+      {leftOutCount === 0 && <p class="faint">{t("notes.leftOut.none")}</p>}
       {leftOutCount > leftOut.length && (
         <p class="faint">{t("notes.leftOut.of", { part: leftOut.length, all: leftOutCount })}</p>
       )}
@@ -82,6 +81,6 @@ export function ExcludedFiles({ isOpen: isOpenAtFirst = false }: { isOpen?: bool
           )}
         </Dialog>
       )}
-    </details>
+    </div>
   );
 }

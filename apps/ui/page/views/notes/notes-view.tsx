@@ -18,6 +18,7 @@ import "./notes.css";
 export default function NotesView(): VNode {
   const { data, error } = useNotes();
   const [isNew, setNew] = useState(false);
+  const [hasExcluded, setExcluded] = useState(false);
   const open = noteAt(pathname.value, query.value);
   const isWide = matchMedia("(min-width: 60.01rem)").matches;
   const filter = query.value.get("filter") ?? "";
@@ -63,7 +64,12 @@ export default function NotesView(): VNode {
         </ul>
         {data.notes && <p class="faint small">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
-        {data.notes && <ExcludedFiles />}
+        {data.notes && (
+          <details onToggle={(event) => setExcluded(event.currentTarget.open)}>
+            <summary>{t("notes.leftOut.title")}</summary>
+            {hasExcluded && <ExcludedFiles />}
+          </details>
+        )}
       </aside>
       <div class="detail">
         {open !== undefined && (
