@@ -96,7 +96,8 @@ describe.skipIf(!hasBrowser)("two tabs", () => {
     writeFileSync(file, "# Facts\n\nThe staging database moved to port 6000.\n");
     await ui.restart();
     await other.locator(".result").getByText("6000").first().waitFor();
-    for (const tab of [page, other]) await tab.getByText("Disconnected").waitFor({ state: "detached" });
+    for (const tab of [page, other])
+      await tab.getByRole("alert").getByText("Disconnected").waitFor({ state: "detached" });
     await page.getByRole("alert", { name: "This note changed on disk" }).waitFor();
     await page.getByRole("button", { name: "Merge" }).click();
     await field.getByText("port 6000").waitFor();
