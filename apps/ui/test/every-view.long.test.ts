@@ -19,7 +19,7 @@ describe.skipIf(!hasBrowser)("every view", () => {
       const { page, complaints } = await openAt(ui, "/", look);
       for (const place of data.addresses) {
         await page.goto(ui.origin + place);
-        await page.locator("main h1, main h2, main pre").first().waitFor({ state: "attached" });
+        await page.locator("main :is(h1, h2, h3, p, pre)").first().waitFor({ state: "attached" });
         await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
         const { violations } = await new AxeBuilder({ page }).analyze();
         const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)("every view", () => {
     const { page, complaints, requests } = await openAt(ui, "/");
     for (const place of ["/", "/search?q=zeppelin", "/notes/memory/bad.md", "/changes", "/time", "/sessions", "/map"]) {
       await page.goto(ui.origin + place);
-      await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
+      await page.locator("main :is(h1, h2, h3, p)").first().waitFor({ state: "attached" });
       await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
       if (place === "/sessions") await page.locator("main a[href*='file=']").first().click();
       if (place === "/sessions") await page.getByText("# no heading").first().waitFor();
@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
     });
     for (const place of data.addresses) {
       await page.goto(ui.origin + place);
-      await page.locator("main h1, main h2, main pre").first().waitFor({ state: "attached" });
+      await page.locator("main :is(h1, h2, h3, p, pre)").first().waitFor({ state: "attached" });
       await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
       expect([place, (await page.content()).includes(key)]).toEqual([place, false]);
     }

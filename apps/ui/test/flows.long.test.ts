@@ -185,7 +185,7 @@ describe.skipIf(!hasBrowser)("with 8,000 notes", () => {
       .waitFor();
     for (const place of ["/", "/search", "/notes", "/changes", "/time", "/time?day=2026-03-05", "/health"]) {
       await page.goto(ui.origin + place);
-      await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
+      await page.locator("main :is(h1, h2, h3, p)").first().waitFor({ state: "attached" });
       await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
       const elements = await page.evaluate<number>("document.querySelectorAll('*').length");
       expect([place, elements < 3_000]).toEqual([place, true]);
