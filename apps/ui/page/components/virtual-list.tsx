@@ -1,7 +1,7 @@
-import type { JSX, VNode } from "preact";
+import type { HTMLAttributes, VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-interface VirtualListProps<Item> extends Omit<JSX.HTMLAttributes<HTMLDivElement>, "children"> {
+interface VirtualListProps<Item> extends Omit<HTMLAttributes<HTMLDivElement>, "children"> {
   items: readonly Item[];
   keyOf: (item: Item) => string | number;
   rowOf: (item: Item, index: number) => VNode;

@@ -30,7 +30,7 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
   const zoomer = useRef<{
     by: ZoomBehavior<HTMLCanvasElement, unknown>;
     on: Selection<HTMLCanvasElement, unknown, null, undefined>;
-  }>();
+  }>(undefined);
   /** The last places, and those before it, from which the points move. */
   const drawn = useRef({ places, from: places, since: -moveMs });
   const [frame, setFrame] = useState<Frame>({ width: 0, height: 0, zoom: zoomIdentity });

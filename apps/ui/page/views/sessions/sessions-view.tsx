@@ -119,18 +119,28 @@ function SessionRow({
   isOpen,
 }: {
   row: Row;
-  href?: string;
+  href: string | undefined;
   isOpen: boolean;
 }): VNode {
-  // Without an address it is no link.
+  const lines = (
+    <>
+      <span class="line" lang={languageOf(title)}>
+        {title}
+      </span>
+      <span class="faint small">{facts.filter(Boolean).join(" · ")}</span>
+    </>
+  );
   return (
     <div class={isOpen ? "session open" : "session"}>
-      <a class="title" href={href} title={id} aria-current={isOpen || undefined}>
-        <span class="line" lang={languageOf(title)}>
-          {title}
-        </span>
-        <span class="faint small">{facts.filter(Boolean).join(" · ")}</span>
-      </a>
+      {href === undefined ? (
+        <div class="title" title={id}>
+          {lines}
+        </div>
+      ) : (
+        <a class="title" href={href} title={id} aria-current={isOpen || undefined}>
+          {lines}
+        </a>
+      )}
       {more}
     </div>
   );

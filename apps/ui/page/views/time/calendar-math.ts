@@ -1,5 +1,5 @@
 /** A calendar day as `2026-03-05`, without a time zone. */
-export function dayOf(year: number, month: number, date: number): string {
+function dayOf(year: number, month: number, date: number): string {
   return new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
 }
 
