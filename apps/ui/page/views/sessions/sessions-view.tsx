@@ -42,9 +42,12 @@ export default function SessionsView(): VNode {
   const counts = { sessions: data.sessions.count, handOvers: count, journal: data.journal.count };
   if (open === undefined && counts.sessions + counts.handOvers + counts.journal === 0)
     return (
-      <Empty title={t("sessions.empty.title")} icon="messages-square">
-        <p>{t("sessions.empty.text")}</p>
-      </Empty>
+      <>
+        <h1>{t("sessions.title")}</h1>
+        <Empty title={t("sessions.empty.title")} icon="messages-square">
+          <p>{t("sessions.empty.text")}</p>
+        </Empty>
+      </>
     );
   const all = rowsOf(tab, data);
   const wanted = filter.trim().toLocaleLowerCase();
