@@ -1,4 +1,4 @@
-import type { HTMLAttributes, VNode } from "preact";
+import type { HTMLAttributes, TargetedKeyboardEvent, VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface VirtualListProps<Item> extends Omit<HTMLAttributes<HTMLDivElement>, "children"> {
@@ -91,10 +91,19 @@ export function VirtualList<Item>({
     else target.current = -1;
   });
 
+  // The browser's own way there is an animation, which the heights of new rows would end.
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
+    const end = { Home: 0, End: items.length - 1 }[event.key];
+    if (end === undefined || event.target !== event.currentTarget) return;
+    event.preventDefault();
+    target.current = end;
+    event.currentTarget.scrollTop = topOf(end);
+  };
   const isList = attributes.role === undefined;
   return (
     <div
       role="list"
+      onKeyDown={onKeyDown}
       {...attributes}
       ref={box}
       class={`virtual ${String(attributes.class ?? "")}`}
