@@ -92,9 +92,10 @@ describe.skipIf(!hasBrowser)("the map", () => {
     await page.keyboard.press("0");
     // The ring of the focus is part of the picture.
     await page.getByRole("button", { name: "Show all" }).focus();
-    await settled(page, { wanted: whole });
+    const [point] = (await settled(page, { wanted: whole })).painted;
     const box = await page.locator(".map-picture").boundingBox();
-    const [x, y] = [(box?.x ?? 0) + 200, (box?.y ?? 0) + 200];
+    if (point === undefined || box === null) throw new Error("nothing is drawn");
+    const [x, y] = [box.x + point.x, box.y + point.y];
     await page.mouse.move(x, y);
     await page.mouse.wheel(0, -600);
     now = (await settled(page, { not: now })).text;
