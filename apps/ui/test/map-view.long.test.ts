@@ -41,6 +41,12 @@ async function settled(page: Page, { not = "", wanted }: { not?: string; wanted?
   return last;
 }
 
+async function pointIn(page: Page, [point]: { x: number; y: number }[]) {
+  const box = await page.locator(".map-picture").boundingBox();
+  if (point === undefined || box === null) throw new Error("nothing is drawn");
+  return { x: box.x + point.x, y: box.y + point.y };
+}
+
 const groups = (page: Page) => page.getByRole("list", { name: "Groups" }).getByRole("button");
 
 async function openMap(): Promise<Awaited<ReturnType<typeof openAt>>> {
@@ -64,14 +70,12 @@ describe.skipIf(!hasBrowser)("the map", () => {
     const legend = () => page.getByRole("list", { name: "Colours" }).getByRole("listitem").allTextContents();
     expect((await legend()).toSorted()).toEqual([" memory", " memory/house"]);
     const { text, painted } = await settled(page);
-    const box = await page.locator(".map-picture").boundingBox();
-    const [point] = painted;
-    if (point === undefined || box === null) throw new Error("nothing is drawn");
+    const { x, y } = await pointIn(page, painted);
     await page.getByLabel("Colours by").selectOption("tag");
     await expect.poll(legend).toEqual([" night", " others"]);
     await settled(page, { not: text });
     expect(page.url()).toContain("by=tag");
-    await page.mouse.click(box.x + point.x, box.y + point.y);
+    await page.mouse.click(x, y);
     await page
       .getByText(/Number \d+\./u)
       .first()
@@ -92,10 +96,7 @@ describe.skipIf(!hasBrowser)("the map", () => {
     await page.keyboard.press("0");
     // The ring of the focus is part of the picture.
     await page.getByRole("button", { name: "Show all" }).focus();
-    const [point] = (await settled(page, { wanted: whole })).painted;
-    const box = await page.locator(".map-picture").boundingBox();
-    if (point === undefined || box === null) throw new Error("nothing is drawn");
-    const [x, y] = [box.x + point.x, box.y + point.y];
+    const { x, y } = await pointIn(page, (await settled(page, { wanted: whole })).painted);
     await page.mouse.move(x, y);
     await page.mouse.wheel(0, -600);
     now = (await settled(page, { not: now })).text;
