@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { request } from "node:http";
+import { IncomingMessage, request, ServerResponse } from "node:http";
+import { Socket } from "node:net";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
+import type { Memory } from "@memslot/core";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type {
@@ -15,6 +17,7 @@ import type {
   SessionsAnswer,
   TimeAnswer,
 } from "../src/api-types.ts";
+import { EventHub } from "../src/server/event-hub.ts";
 import { changeNote, signIn, startUi, type UiServer, type UiServerOptions } from "./support/ui-server.ts";
 
 const notes = { "MEMORY.md": "# Facts\n\nThe staging database listens on port 5544.\n", "elsewhere.md": "Outside.\n" };
@@ -83,6 +86,8 @@ test("answers nothing to the Host or the Origin of another site, nor to a browse
   expect(await statusOf(origin, { ...headers, host: `evil.example:${port}` })).toBe(403);
   expect(await statusOf(origin, { host: "evil.example" }, "/")).toBe(403);
   expect(await statusOf(origin, { ...headers, origin: "http://evil.example" })).toBe(403);
+  for (const place of ["//", "/\\\\", "//:x", "http://", "http://[", "*", "/%"])
+    expect([place, await statusOf(origin, {}, place)]).toEqual([place, 200]);
 });
 
 test("lets only the page log in, with the secret of its address, once", async () => {
@@ -285,6 +290,22 @@ test("a failure that no code names reaches the terminal, and the page without it
   const { status, body } = await ask(origin, "/api/notes", { headers });
   expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "INTERNAL", message: "" } }]);
   expect(warn).toHaveBeenCalledWith("GET /api/notes failed: x is not a function");
+});
+
+test("a check of the files that ends after the server sends nothing to pages that have been closed", async () => {
+  let end = (): void => undefined;
+  const sync = new Promise<undefined>((resolve) => (end = () => resolve(undefined)));
+  const hub = new EventHub({ status: () => ({}), sync: () => sync } as unknown as Memory);
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const onError = vi.fn<(error: Error) => void>();
+  response.on("error", onError);
+  hub.stream(response, () => true);
+  const synced = hub.sync({ reason: "test" });
+  hub.close();
+  end();
+  await synced;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(onError).not.toHaveBeenCalled();
 });
 
 test("a page that is signed out gets no more events", async () => {

@@ -68,6 +68,7 @@ export class EventHub {
     clearInterval(this.#timer);
     this.#timer = undefined;
     for (const response of this.#pages.keys()) response.end();
+    this.#pages.clear();
   }
 
   #tell(event: UiEvent): void {
@@ -76,12 +77,12 @@ export class EventHub {
   }
 
   #write(response: ServerResponse, text: string): void {
-    if (response.writableLength > mostWaitingBytes) response.destroy();
-    else if (this.#pages.get(response)?.() === true) response.write(text);
-    else {
-      this.#pages.delete(response);
-      response.end();
-    }
+    const isSlow = response.writableLength > mostWaitingBytes;
+    if (!isSlow && this.#pages.get(response)?.() === true) return void response.write(text);
+    // What is ended or destroyed takes no more.
+    this.#pages.delete(response);
+    if (isSlow) response.destroy();
+    else response.end();
   }
 
   #look(): void {

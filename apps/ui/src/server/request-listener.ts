@@ -53,15 +53,18 @@ export function createRequestListener({
     if (answer !== undefined) await sendJson(request, response, 200, answer);
   }
 
-  return (request, response) => {
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     for (const [name, value] of Object.entries(headersOfAll)) response.setHeader(name, value);
     const cookies = formerCookies(request);
     if (cookies.length > 0) response.setHeader("set-cookie", cookies);
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const answered = url.pathname.startsWith("/api/")
-      ? answerRoute(request, response, url)
-      : page.send(request, response, url);
-    answered
+    // Relative to an origin, `//` would be no address.
+    const url = new URL(`http://localhost${request.url}`);
+    if (url.pathname.startsWith("/api/")) await answerRoute(request, response, url);
+    else await page.send(request, response, url);
+  }
+
+  return (request, response) => {
+    answer(request, response)
       .catch(async (error: unknown) => {
         if (isAbort(error)) return void response.writeHead(204).end();
         const { status, ...failure } = failureOf(error, request);
