@@ -31,7 +31,6 @@ export function Shell(): VNode {
         {t("nav.skip")}
       </a>
       <div class="side">
-        <Bar />
         <nav class="views" aria-label={t("nav.label")}>
           {views.map(({ path, title, icon }) => (
             <a key={path} href={path} title={t(title)} aria-current={path === view?.path ? "page" : undefined}>
@@ -40,6 +39,7 @@ export function Shell(): VNode {
             </a>
           ))}
         </nav>
+        <Bar />
       </div>
       <main id="main" tabIndex={-1}>
         <Content />
