@@ -129,6 +129,7 @@ describe.skipIf(!hasBrowser)("provider keys in every view", () => {
       await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
       expect([place, (await page.content()).includes(key)]).toEqual([place, false]);
     }
+    await page.goto(`${ui.origin}/health`);
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await page.getByText(/^\d+ checks? passed|problem/u).waitFor();
     const told = await Promise.all(bodies);

@@ -23,7 +23,11 @@ export function refine({ values, dimensions, ...first }: FinePoints): Places | u
   const pointAt = (index: number): number[] => [...values.subarray(index * dimensions, (index + 1) * dimensions)];
   const step = Math.ceil(count / mostLandmarks);
   const landmarks = Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
-  const umap = new UMAP({ nComponents: 2, nNeighbors: Math.min(neighbours, landmarks.length - 1), random: numbers(1) });
+  const umap = new UMAP({
+    nComponents: 2,
+    nNeighbors: Math.min(neighbours, Math.ceil(Math.sqrt(landmarks.length))),
+    random: numbers(1),
+  });
   const laid = umap.fit(landmarks.map(pointAt));
   const places = Array.from({ length: count }, (_, index) => (index % step === 0 ? laid[index / step] : undefined));
   const others = [...places.keys()].filter((index) => places[index] === undefined);

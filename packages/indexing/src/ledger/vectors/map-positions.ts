@@ -26,11 +26,11 @@ export function createMapPassages(
   const columns = "c.file_id AS file, c.start_line AS startLine, c.end_line AS endLine";
   const byMeaning = db.prepare<[Record<string, number>], PassageRow>(`
     SELECT ${columns}, e.vector_id AS made FROM files f JOIN chunks c ON c.file_id = f.id
-    JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation ORDER BY c.id
+    JOIN embedding_cache e ON e.hash = c.hash AND e.space_id = :spaceId WHERE f.generation = :generation ORDER BY f.path, f.source, c.start_line, c.id
   `);
   const byWords = db.prepare<[Record<string, number>], PassageRow>(`
     SELECT ${columns}, c.id AS made FROM files f JOIN chunks c ON c.file_id = f.id
-    WHERE f.generation = :generation ORDER BY c.id
+    WHERE f.generation = :generation ORDER BY f.path, f.source, c.start_line, c.id
   `);
   const embedding = db.prepare<[number], Buffer>("SELECT embedding FROM vectors WHERE id = ?").pluck();
   const words = db.prepare<[number], { context: string; text: string }>(
