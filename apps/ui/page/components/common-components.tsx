@@ -1,5 +1,5 @@
 import type { VNode, ComponentChildren } from "preact";
-import { useState, useEffect, useRef } from "preact/hooks";
+import { useState, useLayoutEffect, useRef } from "preact/hooks";
 import { t, isWord } from "../words/translate.ts";
 import { AskError } from "../state/api-client.ts";
 import drawn from "./icons.json" with { type: "json" };
@@ -58,7 +58,8 @@ interface DialogProps {
 /** A modal dialog. The browser keeps the focus in it, Escape closes it, and so does a click beside it. */
 export function Dialog({ title, onClose, children, hasHead = true }: DialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: letters typed right after ⌘K belong to the palette.
+  useLayoutEffect(() => {
     dialog.current?.showModal();
   }, []);
   return (
