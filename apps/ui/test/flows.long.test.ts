@@ -14,7 +14,7 @@ const pump = "memory/house/pump.md";
 buildPage();
 useBrowser();
 
-/** The text or the name of what has the focus. */
+/** The text or the name of the focused element. */
 const focused = (page: Page): Promise<string> =>
   page.evaluate("(({ ariaLabel, textContent }) => (ariaLabel || textContent).trim())(document.activeElement)");
 
@@ -167,7 +167,7 @@ describe.skipIf(!hasBrowser)("with 8,000 notes", () => {
     );
   }
 
-  test("each view opens with small answers and what is seen of a list, a key press finds the one, and the map has all", async () => {
+  test("each view opens with small answers and the visible rows of a list, a query finds one note, and the map has all passages", async () => {
     const ui = await startUi({ notes: manyNotes(), memorySearch: { chunking: { tokens: 64, overlap: 0 } } });
     const { page, complaints } = await openAt(ui, "/search");
     const large: [string, number][] = [];

@@ -41,7 +41,7 @@ async function settled(page: Page, { not = "", wanted }: { not?: string; wanted?
   return last;
 }
 
-/** Half of what is painted is above it: it can be dragged in each direction. */
+/** A point in the middle, which can be dragged in each direction. */
 async function pointIn(page: Page, painted: { x: number; y: number }[]) {
   const point = painted[Math.floor(painted.length / 2)];
   const box = await page.locator(".map-picture").boundingBox();

@@ -14,7 +14,7 @@ interface Picture {
   language: string;
   /** Something that the view shows once it is complete. */
   shows: string;
-  /** What is clicked first, as a selector. */
+  /** Selector of the element that is clicked first. */
   click?: string;
 }
 

@@ -97,7 +97,7 @@ export function VirtualList<Item>({
     if (end === undefined || event.target !== event.currentTarget) return;
     event.preventDefault();
     target.current = end;
-    event.currentTarget.scrollTop = topOf(end);
+    lookAt(event.currentTarget);
   };
   const isList = attributes.role === undefined;
   return (

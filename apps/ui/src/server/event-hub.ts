@@ -79,7 +79,7 @@ export class EventHub {
   #write(response: ServerResponse, text: string): void {
     const isSlow = response.writableLength > mostWaitingBytes;
     if (!isSlow && this.#pages.get(response)?.() === true) return void response.write(text);
-    // What is ended or destroyed takes no more.
+    // A write to an ended or destroyed response is an error.
     this.#pages.delete(response);
     if (isSlow) response.destroy();
     else response.end();

@@ -118,7 +118,7 @@ async function summaryOf(
   summaries.set(file, { state, summary });
   for (const oldest of summaries.keys()) if (summaries.size > maxListed * 2) summaries.delete(oldest);
   // A file that could not be read is tried again.
-  void summary.then((found) => found ?? summaries.delete(file));
+  void summary.catch(() => undefined).then((found) => found ?? summaries.delete(file));
   return await summary;
 }
 

@@ -7,7 +7,7 @@ const sentences = {
   "files.unseen": "not all files were looked at yet",
   "files.pending": "{what} still being indexed",
   "files.held": "{what} and {who}",
-  "files.late": "what was saved last may be missing",
+  "files.late": "the latest changes may be missing",
   "index.none": "the index has not been built yet: run `memslot memory index`",
   "index.empty": "the notes are not indexed yet",
   "index.noNotes": "there is no memory file in {folder}",

@@ -76,7 +76,7 @@ function withReason(text: string, reason: string | undefined): string {
   return reason === undefined ? text : `${text} (${sentence(reason)})`;
 }
 
-/** What is indexed, by kind, the location of the index, and how changes are noticed. */
+/** Indexed files by source, the location of the index, and how changes are detected. */
 export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
   const { generation, storage, freshness, watch, lastSync } = now;
   const counts = [

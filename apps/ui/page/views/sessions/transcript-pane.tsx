@@ -121,7 +121,7 @@ function textsOf(entry: TranscriptShown): string[] {
   return [entry.text, ...calls.map((call) => `${call.name} ${call.arguments}`)];
 }
 
-/** A text, never Markdown or HTML, with what was searched for marked. */
+/** Plain text with the search terms marked, never Markdown or HTML. */
 function marked(text: string, pattern: RegExp | undefined): ComponentChildren {
   if (pattern === undefined) return text;
   return text
@@ -182,7 +182,7 @@ function Facts({ path }: { path: string }): VNode | null {
   );
 }
 
-/** One entry of a transcript, with what was searched for marked. */
+/** One entry of a transcript, with the search terms marked. */
 function lineOf(entry: TranscriptShown, pattern: RegExp | undefined, isCurrent: boolean): VNode {
   const kind = entry.kind === "message" ? entry.role : entry.kind;
   const [text = "", ...calls] = textsOf(entry);
