@@ -102,11 +102,7 @@ export interface NoteFolder {
 }
 
 /** `GET /api/notes/excluded`: files that are not searched. */
-export interface ExcludedAnswer extends Pick<MemoryFileList, "leftOut" | "leftOutCount" | "more"> {
-  /** Which files are memory, and why. */
-  layout: "agent" | "all";
-  why: string;
-}
+export type ExcludedAnswer = Pick<MemoryFileList, "leftOut" | "leftOutCount" | "more">;
 
 /** `GET /api/changes`, with `path` for one note and `before` for older ones: newest first. */
 export interface ChangesAnswer {
@@ -143,45 +139,23 @@ export interface HomeNote {
   isCut: boolean;
 }
 
+/** `GET /api/notes/file`; `PUT` answers the same. */
 export interface NoteAnswer {
-  path: string;
   note: NoteContent;
+}
+
+/** `GET /api/notes/facts?path=…`: the links of a note need all notes, its text does not wait for them. */
+export interface NoteFactsAnswer {
   /** Absent: not indexed, or unknown to the backend. */
   facts?: MemoryFileFacts | undefined;
 }
 
-/** `PUT /api/notes/file`. Answered with `SavedNote`, or with 409 and the current `note`, if it exists. */
+/** `PUT /api/notes/file`. Answered with `NoteAnswer`, or with 409 and the current `note`, if it exists. */
 export interface NoteChange {
   path: string;
   text: string;
   /** Of the state that the text was made from. */
   sha256: string;
-}
-
-export interface SavedNote {
-  note: NoteContent;
-}
-
-export interface TakeIn {
-  /** Relative to the workspace; absent: all of it. */
-  path?: string | undefined;
-  /** False: a dry run. */
-  write: boolean;
-}
-
-export interface TakeInAnswer {
-  file: string;
-  /** Whether the file is created. */
-  isNew: boolean;
-  /** An untrusted file of the folder, which is not changed. */
-  untrusted?: string | undefined;
-  key: string;
-  value: string;
-  before: string;
-  after: string;
-  /** False: the file has these settings already. */
-  changes: boolean;
-  written: boolean;
 }
 
 /** A displayed line; `text`: its matching and other parts, in order. */

@@ -47,17 +47,13 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     expect(marked.map((text) => text.trim())).toEqual(["6One.", "8Two."]);
   });
 
-  test("say which files are not searched, and take one in", async () => {
-    const ui = await startUi({ notes });
-    const { page } = await openAt(ui, "/notes");
-    await page.getByText("Excluded files").click();
-    await page.getByText("outside MEMORY.md and memory/").waitFor();
-    await page.getByRole("button", { name: "Add to memory elsewhere.md" }).click();
-    const file = path.join(ui.host.config.stateDir, "memslot.json5");
-    await page.getByRole("dialog").getByText(file).waitFor();
-    await page.getByRole("button", { name: "Write" }).click();
-    await page.getByText(/Restart memslot ui/u).waitFor();
-    expect(readFileSync(file, "utf8")).toContain(path.join(ui.workspaceDir, "elsewhere.md"));
+  test("lead to the files that are not searched, each with its reason", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/notes");
+    await page.getByRole("link", { name: "Excluded files" }).click();
+    const row = page.getByRole("listitem").filter({ hasText: "elsewhere.md" });
+    expect(await row.textContent()).toBe(
+      'elsewhere.md outside MEMORY.md and memory/ (memorySearch.notes: "all" adds it)',
+    );
   });
 
   test("are changed in the editor, which keeps drafts and merges changes on disk", async () => {

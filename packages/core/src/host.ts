@@ -17,7 +17,6 @@ export { isClientSource, clientOfPath, isConversation } from "./contract/config.
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-ids.ts";
 export {
   type ConfigEdit,
-  newConfigText,
   fileToEdit,
   searchGroupIn,
   editConfigFile,

@@ -35,6 +35,15 @@ export function kept(name: string): string | undefined {
   }
 }
 
+/** A stored JSON value. Undefined without one, and for a text that is none. */
+export function keptJson(name: string): unknown {
+  try {
+    return JSON.parse(kept(name) ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
 /** False: the value is lost when the page is closed. */
 export function keep(name: string, value: string): boolean {
   try {

@@ -8,15 +8,20 @@ import {
   replaceNote,
 } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
-import { notesLayout } from "@memslot/core/files";
 import { isMarkdown } from "@memslot/indexing/host";
-import type { ExcludedAnswer, NoteAnswer, NoteFolder, NotesAnswer, RevertAnswer, SavedNote } from "../api-types.ts";
-import { takeIn } from "../notes/include-files.ts";
+import type {
+  ExcludedAnswer,
+  NoteAnswer,
+  NoteFactsAnswer,
+  NoteFolder,
+  NotesAnswer,
+  RevertAnswer,
+} from "../api-types.ts";
 import { RouteError, refuseReadOnly, syncAfterWrite, textOf } from "../server/http-answers.ts";
 import type { Asked, Routes } from "../server/request-listener.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
-/** Routes to list, read, change and add files of the memory. */
+/** Routes to list, read and change files of the memory. */
 export function noteRoutes(host: UiHost): Routes {
   const { memory, agent } = host;
   const changing =
@@ -40,15 +45,17 @@ export function noteRoutes(host: UiHost): Routes {
     async "GET /api/notes/excluded"({ signal }) {
       const list = await memory.listFiles({ limit: mostExcluded, signal });
       const { leftOut = [], leftOutCount = 0, more = false } = list ?? {};
-      const layout = notesLayout(memory.workspaceDir, agent.memorySearch.notes);
-      return { leftOut, leftOutCount, more, ...layout } satisfies ExcludedAnswer;
+      return { leftOut, leftOutCount, more } satisfies ExcludedAnswer;
     },
 
     async "GET /api/notes/file"({ query: { path: relPath = "" }, signal }) {
       const note = await readNote({ ...changePlace(host, signal), relPath });
       if (note === undefined) throw new RouteError(404, "NOT_FOUND", `there is no note ${JSON.stringify(relPath)}`);
-      const facts = await memory.describeFile({ path: relPath, signal });
-      return { path: facts?.path ?? relPath, note, facts } satisfies NoteAnswer;
+      return { note } satisfies NoteAnswer;
+    },
+
+    async "GET /api/notes/facts"({ query: { path = "" }, signal }) {
+      return { facts: await memory.describeFile({ path, signal }) } satisfies NoteFactsAnswer;
     },
 
     async "PUT /api/notes/file"({ body, signal }) {
@@ -57,7 +64,7 @@ export function noteRoutes(host: UiHost): Routes {
       const { state, note } = await replaceNote({ ...changePlace(host, signal), relPath, text, sha256 });
       if (state === "replaced") {
         syncAfterWrite(memory, "a note was saved on the page");
-        return { note } satisfies SavedNote;
+        return { note } satisfies NoteAnswer;
       }
       const why = note === undefined ? "is not there any more" : "was changed by another program meanwhile";
       throw new RouteError(409, "CONFLICT", `${relPath} ${why}; nothing was written`, { note });
@@ -72,12 +79,6 @@ export function noteRoutes(host: UiHost): Routes {
     "POST /api/notes/trash": changing("a note was moved to the trash on the page", (place, textAt) =>
       deleteNote({ ...place, relPath: textAt("path"), sha256: textAt("sha256"), timeZone: agent.userTimezone }),
     ),
-
-    async "POST /api/notes/take-in"({ body }) {
-      refuseReadOnly(host);
-      const path = body["path"] === undefined ? undefined : textOf(body, "path");
-      return await takeIn(host, { path, write: body["write"] === true });
-    },
   };
 }
 

@@ -9,7 +9,7 @@ import { sha256Of } from "./agent-ids.ts";
 import { readConfigBytes } from "./config-file.ts";
 import { trustConfig, trustOf } from "./trust.ts";
 
-export const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
+const newConfigText = `// The configuration of memslot, in JSON5: comments and commas at the end are fine.
 // \`memslot config\` shows every key, its value and where it comes from.
 {
 }

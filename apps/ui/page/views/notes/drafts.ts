@@ -1,7 +1,7 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import { effect, signal } from "@preact/signals";
 import { facts } from "../../state/api-client.ts";
-import { keep, kept, keptNames, unkeep } from "../../state/preferences.ts";
+import { keep, keptJson, keptNames, unkeep } from "../../state/preferences.ts";
 
 /** An unsaved text of a note. */
 export interface Draft {
@@ -43,8 +43,12 @@ function prefix(): string {
 effect(() => {
   if (facts.value === undefined) return;
   const own = prefix();
-  const found = keptNames(own).map((name) => [name.slice(own.length), JSON.parse(kept(name) ?? "")] as const);
-  drafts.value = new Map([...(found as (readonly [string, Draft])[]), ...drafts.peek()]);
+  const found = keptNames(own).flatMap((name): [string, Draft][] => {
+    const draft = keptJson(name) as Partial<Draft> | undefined | null;
+    const isDraft = typeof draft?.text === "string" && typeof draft.base?.text === "string";
+    return isDraft ? [[name.slice(own.length), draft as Draft]] : [];
+  });
+  drafts.value = new Map([...found, ...drafts.peek()]);
 });
 
 // The browser asks before it leaves a page whose drafts it did not keep.

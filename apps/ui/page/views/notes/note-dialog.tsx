@@ -1,27 +1,28 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { NoteAnswer } from "../../../src/api-types.ts";
-import { Dialog, failureText } from "../../components/common-components.tsx";
-import { ask, pathWith, told } from "../../state/api-client.ts";
+import { Dialog, Failed } from "../../components/common-components.tsx";
+import { AskError, ask, pathWith, told } from "../../state/api-client.ts";
 import { go } from "../../state/page-address.ts";
 import { refetch } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { keepDraft } from "./drafts.ts";
 import { noteHref } from "./note-addresses.ts";
+import { useNoteFacts } from "./note-body.tsx";
 
 interface NoteDialogProps {
   action: "create" | "rename" | "trash" | "discard";
   path: string;
-  /** The note that is renamed or moved to the trash. */
-  answer?: NoteAnswer | undefined;
+  /** Of the note that is renamed or moved to the trash. */
+  sha256?: string | undefined;
   onClose: () => void;
 }
 
 /** Asks for the name of a new note, for another name, or before a note is moved to the trash or a draft is discarded. */
-export function NoteDialog({ action, path, answer, onClose }: NoteDialogProps): VNode {
+export function NoteDialog({ action, path, sha256, onClose }: NoteDialogProps): VNode {
   const [to, setTo] = useState(path);
-  const [problem, setProblem] = useState<string | undefined>(undefined);
-  const { backlinks = [], backlinkCount = 0 } = answer?.facts ?? {};
+  const [error, setError] = useState<AskError | undefined>(undefined);
+  const { backlinks = [], backlinkCount = 0 } = useNoteFacts(sha256 && path)?.facts ?? {};
   const name = /\.md$/iu.test(to) ? to.trim() : `${to.trim()}.md`;
   const hasName = !/(?:^|\/)\.md$/iu.test(name);
   const endOfName = to.replace(/\.md$/iu, "").length;
@@ -34,13 +35,13 @@ export function NoteDialog({ action, path, answer, onClose }: NoteDialogProps): 
         await ask("/api/notes/file", { body: { path: name, text } });
         const { note } = await ask<NoteAnswer>(pathWith("/api/notes/file", { path: name }));
         keepDraft(name, { text: note.text, base: note });
-      } else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256: answer?.note.sha256 } });
+      } else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256 } });
       onClose();
       refetch();
       go(action === "trash" ? "/notes" : noteHref(name));
-    } catch (error) {
-      told(error);
-      setProblem(failureText(error));
+    } catch (failure) {
+      told(failure);
+      if (failure instanceof AskError) setError(failure);
     }
   };
   return (
@@ -76,11 +77,7 @@ export function NoteDialog({ action, path, answer, onClose }: NoteDialogProps): 
             </ul>
           </>
         )}
-        {problem !== undefined && (
-          <p class="bad" role="alert">
-            {problem}
-          </p>
-        )}
+        {error && <Failed error={error} />}
         <button type="submit" class={isNamed ? "main" : "danger"} disabled={isNamed && !hasName}>
           {[t(`notes.${action}`), isNamed ? hasName && name : path].filter(Boolean).join(": ")}
         </button>

@@ -1,9 +1,9 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { NoteChange, SavedNote } from "../../../src/api-types.ts";
+import type { NoteChange } from "../../../src/api-types.ts";
 import { AskError, ask, told } from "../../state/api-client.ts";
-import { failureText, Loading } from "../../components/common-components.tsx";
+import { Failed, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
@@ -25,7 +25,7 @@ interface NoteEditorProps {
 
 /** The editor of a note. It overwrites no change on disk. */
 export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorProps): VNode {
-  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [error, setError] = useState<AskError | undefined>(undefined);
   const [isAsking, setAsking] = useState(false);
   const latest = useRef(draft);
   latest.current = draft;
@@ -34,17 +34,13 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
   const save = async (): Promise<void> => {
     const { text, base } = latest.current;
     try {
-      if (isGone) await ask("/api/notes/file", { body: { path, text } });
-      else
-        await ask<SavedNote>("/api/notes/file", {
-          method: "PUT",
-          body: { path, text, sha256: base.sha256 } satisfies NoteChange,
-        });
+      const body: NoteChange = { path, text, sha256: base.sha256 };
+      await ask("/api/notes/file", { method: isGone ? "POST" : "PUT", body });
       keepDraft(path, undefined);
-    } catch (error) {
-      told(error);
-      const isConflict = error instanceof AskError && error.status === 409;
-      setProblem(isConflict ? undefined : failureText(error));
+    } catch (failure) {
+      told(failure);
+      const isConflict = failure instanceof AskError && failure.status === 409;
+      setError(isConflict ? undefined : (failure as AskError));
     }
     onAnswer();
   };
@@ -57,11 +53,7 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
   useShortcuts([{ keys: "mod+s", label: "notes.save", run: () => void save() }]);
   return (
     <section>
-      {problem !== undefined && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
+      {error && <Failed error={error} />}
       {(isGone || isOld) && (
         <section class="notice" role="alert" aria-label={t("notes.conflict.title")}>
           <p>{t(isGone ? "notes.conflict.gone" : "notes.conflict.text")}</p>
@@ -102,20 +94,15 @@ export function MarkdownEditor(options: Omit<EditorOptions, "notes">): VNode {
   const current = useRef({ ...options, notes });
   Object.assign(current.current, options, { notes });
   useEffect(() => {
-    let end: (() => void) | undefined = () => undefined;
-    import("./markdown-editor.ts").then(
+    const opened = import("./markdown-editor.ts").then(
       ({ openEditor }) => {
-        if (end === undefined || place.current === null) return;
-        const view = openEditor(place.current, current.current);
-        end = () => view.destroy();
+        if (place.current === null) return undefined;
         setState("shown");
+        return openEditor(place.current, current.current);
       },
-      () => setState("failed"),
+      () => void setState("failed"),
     );
-    return () => {
-      end?.();
-      end = undefined;
-    };
+    return () => void opened.then((view) => view?.destroy());
   }, []);
   return (
     <>

@@ -10,7 +10,7 @@ import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { drafts, keepDraft } from "./drafts.ts";
 import { linesOf, noteHref } from "./note-addresses.ts";
-import { NoteBody } from "./note-body.tsx";
+import { NoteBody, useNoteFacts } from "./note-body.tsx";
 import { NoteDialog } from "./note-dialog.tsx";
 import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 
@@ -18,6 +18,8 @@ import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
   const { data, error } = useQuery<NoteAnswer>(asked);
+  // The text does not wait for them.
+  const known = useNoteFacts(data && path);
   const [action, setAction] = useState<"create" | "rename" | "trash" | undefined>(undefined);
   const draft = drafts.value.get(path);
   const isFixed = facts.value?.readOnly === true || data?.note.fixed !== undefined;
@@ -26,18 +28,17 @@ export function NotePane({ path }: { path: string }): VNode {
   };
   const isEditAsked = query.value.get("edit") === "1";
   useEffect(() => {
-    if (!isEditAsked || data?.path !== path) return;
+    if (!isEditAsked || data === undefined) return;
     edit();
     goWith({ edit: undefined }, { replace: true });
-  }, [isEditAsked, data?.path]);
+  }, [isEditAsked, data === undefined]);
   useShortcuts([{ keys: "e", label: "keys.edit", run: edit }]);
   const isGone = error?.status === 404;
   if (error && !isGone) return <Failed error={error} />;
-  if (!isGone && (data === undefined || (data.path !== path && data.facts?.path !== data.path))) return <Loading />;
+  if (!isGone && data === undefined) return <Loading />;
   const note = data?.note;
-  const dialog = action && (
-    <NoteDialog action={action} path={path} answer={data} onClose={() => setAction(undefined)} />
-  );
+  const close = (): void => setAction(undefined);
+  const dialog = action && <NoteDialog action={action} path={path} sha256={note?.sha256} onClose={close} />;
   if (draft === undefined && note === undefined)
     return (
       <Empty title={t("notes.missing.title")} icon="file-plus">
@@ -56,8 +57,9 @@ export function NotePane({ path }: { path: string }): VNode {
         <h1>{path}</h1>
         {note && (
           <p class="faint small">
-            {bytes(note.bytes)} · {when(note.modified)} ·{" "}
-            {data?.facts ? t("notes.passages", { count: data.facts.passageCount }) : t("notes.notIndexed")}
+            {bytes(note.bytes)} · {when(note.modified)}
+            {known?.facts && ` · ${t("notes.passages", { count: known.facts.passageCount })}`}
+            {known && !known.facts && ` · ${t("notes.notIndexed")}`}
           </p>
         )}
         {draft === undefined && (
@@ -91,24 +93,27 @@ export function NotePane({ path }: { path: string }): VNode {
       ) : isRaw ? (
         <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (
-        <NoteBody path={path} text={note?.text ?? ""} facts={data?.facts} asked={lines} />
+        <NoteBody path={path} text={note?.text ?? ""} asked={lines} />
       )}
-      {data?.facts && (
+      {known?.facts && (
         <footer class="note-links">
           <LinkList
             title="notes.links"
-            count={data.facts.linkCount}
-            links={data.facts.links.map(({ path: to, target, line }) => {
-              if (to === undefined) return { href: to, name: target, beside: `:${line} ${t("notes.link.missing")}` };
-              return { href: noteHref(to), name: to, beside: `:${line}` };
-            })}
+            count={known.facts.linkCount}
+            links={known.facts.links.map(({ path: to, target, line }) => ({
+              href: to && noteHref(to),
+              name: to ?? target,
+              beside: `:${line} ${to === undefined ? t("notes.link.missing") : ""}`,
+            }))}
           />
           <LinkList
             title="notes.backlinks"
-            count={data.facts.backlinkCount}
-            links={data.facts.backlinks.map(({ path: from, line, text: beside }) => {
-              return { href: noteHref(from, { line: String(line) }), name: `${from}:${line}`, beside };
-            })}
+            count={known.facts.backlinkCount}
+            links={known.facts.backlinks.map(({ path: from, line, text: beside }) => ({
+              href: noteHref(from, { line: String(line) }),
+              name: `${from}:${line}`,
+              beside,
+            }))}
           />
         </footer>
       )}

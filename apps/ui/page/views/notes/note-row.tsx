@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
-import { Icon, type IconName, languageOf } from "../../components/common-components.tsx";
-import { when } from "../../words/translate.ts";
+import { Empty, Icon, type IconName, languageOf } from "../../components/common-components.tsx";
+import { facts } from "../../state/api-client.ts";
+import { t, when } from "../../words/translate.ts";
 import { noteHref } from "./note-addresses.ts";
 
 interface NoteRowProps {
@@ -23,5 +24,14 @@ export function NoteRow({ path, title = path, icon = "file-text", at }: NoteRowP
         {at !== undefined && <time class="faint small">{when(at, { dateStyle: "medium" })}</time>}
       </a>
     </li>
+  );
+}
+
+/** Without a note: how to get some. */
+export function NoNotes(): VNode {
+  return (
+    <Empty title={t("notes.empty.title")} icon="notebook-text">
+      <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
+    </Empty>
   );
 }

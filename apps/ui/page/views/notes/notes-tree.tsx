@@ -44,9 +44,16 @@ let isBegun = false;
 /** The notes as a tree, by title. */
 export function NotesTree({ files, filter, open }: TreeProps): VNode {
   const [active, setActive] = useState<string | undefined>(open);
-  const rows = useMemo(() => treeRows(files, expanded.value, filter), [files, expanded.value, filter]);
-  const found = rows.findIndex(({ id }) => id === active);
-  const current = Math.max(0, found);
+  const rows = useMemo(() => {
+    const wanted = filter.trim().toLocaleLowerCase();
+    const fits = ({ path, title = "" }: NoteName): boolean => `${path}\n${title}`.toLocaleLowerCase().includes(wanted);
+    // With a filter all matches are shown.
+    return treeRows(files.filter(fits), (folder) => wanted !== "" || expanded.value.has(folder));
+  }, [files, expanded.value, filter]);
+  const current = Math.max(
+    0,
+    rows.findIndex(({ id }) => id === active),
+  );
 
   useEffect(() => {
     if (!isBegun && files.length > 0) {
@@ -129,48 +136,22 @@ function rowAfter(key: string, rows: readonly TreeRow[], current: number): TreeR
   return rows[places[key] ?? -1];
 }
 
-interface Folder {
-  id: string;
-  name: string;
-  folders: Map<string, Folder>;
-  files: NoteName[];
-  count: number;
-}
-
-/** The rows from top to bottom. With a filter all matches are shown, with open folders. */
-function treeRows(files: readonly NoteName[], open: ReadonlySet<string>, filter: string): TreeRow[] {
+/** The rows of a folder from top to bottom, folders first. Open ones are followed by their own rows. */
+function treeRows(files: readonly NoteName[], isOpen: (folder: string) => boolean, folder = "", level = 1): TreeRow[] {
   const { compare } = new Intl.Collator(localeName(), { numeric: true, sensitivity: "base" });
-  const wanted = filter.trim().toLocaleLowerCase();
-  const fits = ({ path, title = "" }: NoteName): boolean => `${path}\n${title}`.toLocaleLowerCase().includes(wanted);
-  const root: Folder = { id: "", name: "", folders: new Map(), files: [], count: 0 };
-  for (const file of files.filter(fits)) {
-    let folder = root;
-    for (const id of foldersOf(file.path)) {
-      const name = id.slice(folder.id.length, -1);
-      const next = folder.folders.get(id) ?? { id, name, folders: new Map(), files: [], count: 0 };
-      folder.folders.set(id, next);
-      folder = next;
-      folder.count++;
-    }
-    folder.files.push(file);
-  }
-  return rowsIn(root, 1);
-
-  function rowsIn(folder: Folder, level: number): TreeRow[] {
-    const byName = (a: { name: string }, b: { name: string }): number => compare(a.name, b.name);
-    const folders = [...folder.folders.values()].toSorted(byName);
-    const own = folder.files.map((file) => ({ id: file.path, name: nameOf(file) })).toSorted(byName);
-    const siblings = folders.length + own.length;
-    return [
-      ...folders.flatMap((each, index) => {
-        const isOpen = wanted !== "" || open.has(each.id);
-        const { id, name, count } = each;
-        const row = { id, name, level, position: index + 1, siblings, count, expanded: isOpen };
-        return isOpen ? [row, ...rowsIn(each, level + 1)] : [row];
-      }),
-      ...own.map((each, index) => ({ ...each, level, position: folders.length + index + 1, siblings })),
-    ];
-  }
+  const groups = Map.groupBy(files, ({ path }) => path.slice(0, path.indexOf("/", folder.length) + 1 || undefined));
+  const own = [...groups].map(([id, [first, ...more]]) =>
+    id.endsWith("/")
+      ? { id, name: id.slice(folder.length, -1), count: more.length + 1, expanded: isOpen(id) }
+      : { id, name: first === undefined ? id : nameOf(first) },
+  );
+  const isFile = ({ id }: { id: string }): number => Number(!id.endsWith("/"));
+  const sorted = own.toSorted((a, b) => isFile(a) - isFile(b) || compare(a.name, b.name));
+  return sorted.flatMap((each, index) => {
+    const row: TreeRow = { ...each, level, position: index + 1, siblings: sorted.length };
+    const below = row.expanded === true ? treeRows(groups.get(row.id) ?? [], isOpen, row.id, level + 1) : [];
+    return [row, ...below];
+  });
 }
 
 /** Notes of a day keep their date, by which they are sorted. */

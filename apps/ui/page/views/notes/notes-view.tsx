@@ -1,15 +1,15 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { Empty, Failed, Icon, IconButton, Loading } from "../../components/common-components.tsx";
+import { Failed, Icon, IconButton, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { go, goWith, pathname, query } from "../../state/page-address.ts";
 import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
-import { ExcludedFiles } from "./excluded-files.tsx";
 import { citationIn, noteAt, noteHref } from "./note-addresses.ts";
 import { NoteDialog } from "./note-dialog.tsx";
 import { NotePane } from "./note-pane.tsx";
+import { NoNotes } from "./note-row.tsx";
 import { NotesTree } from "./notes-tree.tsx";
 
 import "./notes.css";
@@ -18,7 +18,6 @@ import "./notes.css";
 export default function NotesView(): VNode {
   const { data, error } = useNotes();
   const [isNew, setNew] = useState(false);
-  const [hasExcluded, setExcluded] = useState(false);
   const open = noteAt(pathname.value, query.value);
   const isWide = matchMedia("(min-width: 60.01rem)").matches;
   const filter = query.value.get("filter") ?? "";
@@ -65,10 +64,9 @@ export default function NotesView(): VNode {
         {data.notes && <p class="faint small">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
         {data.notes && (
-          <details onToggle={(event) => setExcluded(event.currentTarget.open)}>
-            <summary>{t("notes.leftOut.title")}</summary>
-            {hasExcluded && <ExcludedFiles />}
-          </details>
+          <a class="faint small" href="/health">
+            {t("notes.leftOut.title")}
+          </a>
         )}
       </aside>
       <div class="detail">
@@ -80,9 +78,7 @@ export default function NotesView(): VNode {
         {shown !== undefined ? (
           <NotePane path={shown} key={shown} />
         ) : files.length === 0 ? (
-          <Empty title={t("notes.empty.title")} icon="notebook-text">
-            <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
-          </Empty>
+          <NoNotes />
         ) : (
           <h1 class="hidden">{t("nav.notes")}</h1>
         )}

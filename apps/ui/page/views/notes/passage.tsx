@@ -19,17 +19,16 @@ interface NoteText {
 }
 
 /** The blocks of a note or a part of one as Markdown. Undefined while the renderer loads, on first use. */
-export function useMarkdown({ path, text, facts, matches = [] }: NoteText): RenderedBlock[] | undefined {
+export function useMarkdown(note: NoteText): RenderedBlock[] | undefined {
+  const { text, facts, matches = [] } = note;
   const [render, setRender] = useState(() => loaded);
   useEffect(() => {
     if (render === undefined)
       void import("./render-markdown.ts").then(({ renderMarkdown }) => setRender(() => (loaded = renderMarkdown)));
   }, []);
-  const words = matches.join("\n");
   return useMemo(
-    () =>
-      render?.(text, { hrefOf: (kind, target) => linkOf(kind, target, path, facts), highlighted: words.split("\n") }),
-    [render, text, facts, words],
+    () => render?.(text, { hrefOf: (kind, target) => linkOf(kind, target, note), highlighted: matches }),
+    [render, text, facts, matches.join("\n")],
   );
 }
 
@@ -64,13 +63,8 @@ export function Passage({ lines, path }: { lines: readonly ShownLine[]; path: st
 /** A row of a table without its head as an item of a list. */
 function withoutCells(line: string): string {
   const row = /^\s*\|(.*)\|\s*$/u.exec(line)?.[1];
-  return row === undefined
-    ? line
-    : `- ${row
-        .split(/(?<!\\)\|/u)
-        .map((cell) => cell.trim())
-        .filter(Boolean)
-        .join(" · ")}`;
+  const cells = row?.split(/(?<!\\)\|/u).map((cell) => cell.trim());
+  return cells === undefined ? line : `- ${cells.filter(Boolean).join(" · ")}`;
 }
 
 /** Matching parts of lines, each once. */
@@ -80,12 +74,7 @@ export function matchesIn(lines: readonly ShownLine[]): string[] {
 }
 
 /** Where a link of a note leads on this page. Without the links of the note, the tree looks up `[[name]]`. */
-function linkOf(
-  kind: "wiki" | "markdown",
-  target: string,
-  path: string,
-  facts: MemoryFileFacts | undefined,
-): string | undefined {
+function linkOf(kind: "wiki" | "markdown", target: string, { path, facts }: NoteText): string | undefined {
   if (facts !== undefined) {
     const written = [target, decoded(target)];
     const link = facts.links.find((each) => each.kind === kind && written.includes(each.target));

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { pathWith } from "../../state/api-client.ts";
 import { query } from "../../state/page-address.ts";
-import { keep, kept } from "../../state/preferences.ts";
+import { keep, keptJson } from "../../state/preferences.ts";
 
 /** Options of the search in the address; `shared`: as in a group or channel. */
 const options = ["max", "tokens", "min", "shared"] as const;
@@ -26,30 +26,24 @@ export const questions = signal<readonly KeptQuestion[]>(readQuestions());
 
 /** Keeps an asked question. */
 export function remember(text: string): void {
-  const known = questions.value.find((each) => each.text === text);
-  if (text.trim() === "" || known?.isPinned === true) return;
-  write([{ text, isPinned: false }, ...questions.value.filter((each) => each !== known)]);
+  if (text.trim() !== "" && !isPinned(text)) pin(text, false);
 }
 
-export function pin(text: string, isPinned: boolean): void {
-  write([{ text, isPinned }, ...questions.value.filter((each) => each.text !== text)]);
+export function pin(text: string, isKept: boolean): void {
+  const all = [{ text, isPinned: isKept }, ...questions.value.filter((each) => each.text !== text)];
+  const recent = all.filter((each) => !each.isPinned).slice(0, mostRecent);
+  questions.value = [...all.filter((each) => each.isPinned), ...recent];
+  keep("questions", JSON.stringify(questions.value));
 }
 
 export function isPinned(text: string): boolean {
   return questions.value.some((each) => each.text === text && each.isPinned);
 }
 
-function write(all: readonly KeptQuestion[]): void {
-  const recent = all.filter((each) => !each.isPinned).slice(0, mostRecent);
-  questions.value = [...all.filter((each) => each.isPinned), ...recent];
-  keep("questions", JSON.stringify(questions.value));
-}
-
+/** Without what another version has written. */
 function readQuestions(): KeptQuestion[] {
-  try {
-    const all: unknown = JSON.parse(kept("questions") ?? "[]");
-    return Array.isArray(all) ? (all as KeptQuestion[]).filter(({ text }) => typeof text === "string") : [];
-  } catch {
-    return []; // Written by another version.
-  }
+  const all = keptJson("questions");
+  return Array.isArray(all)
+    ? (all as Partial<KeptQuestion>[]).filter((each): each is KeptQuestion => typeof each?.text === "string")
+    : [];
 }

@@ -29,11 +29,10 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
       {asked === undefined && <Passage lines={result.lines} path={path} />}
       {error && <Failed error={error} />}
       {asked !== undefined && data === undefined && error === undefined && <Loading lines={6} />}
-      {asked !== undefined && data?.path === path && (
+      {data && (
         <NoteBody
           path={path}
           text={data.note.text}
-          facts={data.facts}
           asked={[bestLineNumber(result), bestLineNumber(result)]}
           matches={matchesIn(result.lines)}
         />

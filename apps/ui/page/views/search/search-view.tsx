@@ -2,22 +2,14 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
 import type { FoundResult, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
-import {
-  CopyButton,
-  Empty,
-  Failed,
-  Icon,
-  IconButton,
-  Loading,
-  Tabs,
-  withCode,
-} from "../../components/common-components.tsx";
+import { CopyButton, Failed, Icon, IconButton, Loading, Tabs, withCode } from "../../components/common-components.tsx";
 import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
-import { pathWith, facts } from "../../state/api-client.ts";
+import { pathWith } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
 import { said, sentence, t } from "../../words/translate.ts";
+import { NoNotes } from "../notes/note-row.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions, searchPath } from "./questions.ts";
 import { bestLineNumber, isConversation, ResultCard, resultHref } from "./result-card.tsx";
@@ -84,11 +76,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
       <div class="row answer-head">
         <p role="status">{results.length === 0 ? t("search.none") : t("search.count", { count: results.length })}</p>
         <Match report={report} />
-        <IconButton
-          icon={isPinned(asked) ? "pin-off" : "pin"}
-          label={t(isPinned(asked) ? "search.unpin" : "search.pin")}
-          onClick={() => pin(asked, !isPinned(asked))}
-        />
+        <PinButton text={asked} />
         <button
           type="button"
           class="quiet"
@@ -159,12 +147,7 @@ function More({ report: { dropped, found }, shown }: { report: SearchReport; sho
 
 /** Without a query: kept questions and what a query can contain, or how to get notes. */
 function Begin(): VNode {
-  if (useNotes().data?.fileCount === 0)
-    return (
-      <Empty title={t("notes.empty.title")} icon="notebook-text">
-        <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>
-      </Empty>
-    );
+  if (useNotes().data?.fileCount === 0) return <NoNotes />;
   return (
     <>
       <p class="faint">{t("search.hint")}</p>
@@ -175,16 +158,19 @@ function Begin(): VNode {
               <Icon name={isKept ? "pin" : "clock"} />
               <span class="line">{text}</span>
             </a>
-            <IconButton
-              icon={isKept ? "pin-off" : "pin"}
-              label={`${t(isKept ? "search.unpin" : "search.pin")}: ${text}`}
-              onClick={() => pin(text, !isKept)}
-            />
+            <PinButton text={text} />
           </li>
         ))}
       </ul>
     </>
   );
+}
+
+/** Keeps a query at the top of those of this browser, or no longer. */
+function PinButton({ text }: { text: string }): VNode {
+  const isKept = isPinned(text);
+  const label = `${t(isKept ? "search.unpin" : "search.pin")}: ${text}`;
+  return <IconButton icon={isKept ? "pin-off" : "pin"} label={label} onClick={() => pin(text, !isKept)} />;
 }
 
 function AgentPanel({ asked }: { asked: string }): VNode {
