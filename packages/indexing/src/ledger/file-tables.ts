@@ -3,7 +3,7 @@ import type { MemorySource } from "@memslot/core";
 import type { ChunkRow, FoundRow, FileRecord, IndexedFile, RevisionStep } from "../index-row-types.ts";
 import type { FileFilter, KeywordQuery, PathScope, ScoredChunk, FileKey } from "../chunk-store.ts";
 import { isOfOlderRules } from "../secrets/version.ts";
-import { toKey, type HashKey, forgetText } from "./vectors/vector-cache.ts";
+import { toHash, toKey, type HashKey, forgetText } from "./vectors/vector-cache.ts";
 import type { LedgerBase } from "./generations.ts";
 import type { FileCalls } from "./ledger.ts";
 import { sqlOf } from "./sql.ts";
@@ -17,10 +17,16 @@ export interface ScoredId {
   score: number;
 }
 
+/**
+ * The rows of found chunks, in their order. One statement for all: SQLite prepares a join with parameters again at each
+ * execution, which takes longer than the join.
+ */
 export function readRows(db: Database.Database, ranked: readonly ScoredId[]): FoundRow[] {
-  const read = `SELECT ${columns} FROM chunks c JOIN files f ON f.id = c.file_id WHERE c.id = ?`;
+  const read = `SELECT ${columns} FROM json_each(?) e CROSS JOIN chunks c ON c.id = e.value JOIN files f ON f.id = c.file_id`;
+  const rows = sqlOf(db).all<ChunkRow>(read, JSON.stringify(ranked.map(({ id }) => id)));
+  const byId = new Map(rows.map((row) => [row.id, row]));
   return ranked.map(({ id, score }) => {
-    const row = sqlOf(db).row<ChunkRow>(read, id);
+    const row = byId.get(id);
     // Index and chunks are written in one transaction.
     if (row === undefined) throw new Damage("a chunk that was found is not there");
     return { ...row, score };
@@ -29,13 +35,19 @@ export function readRows(db: Database.Database, ranked: readonly ScoredId[]): Fo
 
 /** The chunks of a generation that a store has found, in the same order. What is not known is excluded. */
 export function findRows(db: Database.Database, generation: number, found: readonly ScoredChunk[]): FoundRow[] {
-  const find = `SELECT ${columns} FROM files f JOIN chunks c ON c.file_id = f.id AND c.start_line = :startLine
-    WHERE f.generation = :generation AND f.source = :source AND f.path = :path AND c.hash = :hash
-    ORDER BY c.id LIMIT 1`;
-  return found.flatMap(({ path, source, startLine, hash, score }) => {
-    const row = sqlOf(db).row<ChunkRow>(find, { generation, path, source, startLine, hash: toKey(hash) });
-    return row === undefined ? [] : [{ ...row, score }];
+  const find = `SELECT e.key AS at, c.id, c.hash FROM json_each(:found) e
+    CROSS JOIN files f ON f.generation = :generation AND f.source = e.value ->> 'source' AND f.path = e.value ->> 'path'
+    CROSS JOIN chunks c ON c.file_id = f.id AND c.start_line = e.value ->> 'startLine' ORDER BY c.id DESC`;
+  const chunks = sqlOf(db).all<{ at: number; id: number; hash: HashKey }>(find, {
+    generation,
+    found: JSON.stringify(found),
   });
+  const ids = new Map(chunks.filter(({ at, hash }) => found[at]?.hash === toHash(hash)).map(({ at, id }) => [at, id]));
+  const known = found.flatMap(({ score }, at) => {
+    const id = ids.get(at);
+    return id === undefined ? [] : [{ id, score }];
+  });
+  return readRows(db, known);
 }
 
 /** The chunks of files of a generation, in the order of paths, sources and lines. */
