@@ -9,7 +9,7 @@ import { viewAt } from "./views/views.ts";
 import "./styles/base.css";
 import "./styles/shell.css";
 
-// The code of the view comes beside the login.
+// The code of the view and its first requests are prepared beside the login.
 const started = startSession();
 void viewAt(pathname.value)?.load();
 const app = document.querySelector("#app");

@@ -15,16 +15,7 @@ import type {
   SearchWhy,
   MemoryFile,
 } from "@memslot/core";
-import type {
-  LoggedChange,
-  NoteChangeRecord,
-  NoteContent,
-  HandOvers,
-  ListedTranscript,
-  TranscriptFacts,
-  TranscriptList,
-  TranscriptPage,
-} from "@memslot/agent-kit";
+import type { LoggedChange, NoteContent, HandOvers, ListedTranscript, TranscriptList } from "@memslot/agent-kit";
 
 /** One event of `GET /api/events`. The first after connecting is `status`. */
 export type UiEvent =
@@ -112,11 +103,6 @@ export interface ChangesAnswer {
   next?: string | undefined;
 }
 
-/** `POST /api/changes/:id/undo` and `/restore`, and `POST /api/notes/file`, `/rename` and `/trash`: the change made. */
-export interface RevertAnswer {
-  change: NoteChangeRecord;
-}
-
 /** `GET /api/home`. */
 export interface HomeAnswer {
   today: string;
@@ -148,14 +134,6 @@ export interface NoteAnswer {
 export interface NoteFactsAnswer {
   /** Absent: not indexed, or unknown to the backend. */
   facts?: MemoryFileFacts | undefined;
-}
-
-/** `PUT /api/notes/file`. Answered with `NoteAnswer`, or with 409 and the current `note`, if it exists. */
-export interface NoteChange {
-  path: string;
-  text: string;
-  /** Of the state that the text was made from. */
-  sha256: string;
 }
 
 /** A displayed line; `text`: its matching and other parts, in order. */
@@ -194,11 +172,6 @@ export interface SessionsAnswer {
   /** Compacted messages and their state: waiting ones first, then the newest. */
   handOvers: Pick<HandOvers, "all" | "count" | "broken">;
 }
-
-export type TranscriptAnswer = TranscriptPage;
-
-/** `GET /api/sessions/facts?path=…`: totals of a transcript. */
-export type TranscriptFactsAnswer = TranscriptFacts & { bytes: number };
 
 /** A day with content. */
 export interface TimeDay {

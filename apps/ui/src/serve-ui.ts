@@ -1,11 +1,13 @@
 import { once } from "node:events";
+import type { Server } from "node:http";
+import path from "node:path";
 import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
 import type { Facts } from "./api-types.ts";
-import { pageFolder } from "./page-folder.ts";
 import { createRoutes } from "./routes/index.ts";
+import { answerSearch } from "./search/answer-search.ts";
 import { EventHub } from "./server/event-hub.ts";
 import { type LoginOptions, createLogin } from "./server/login.ts";
-import { type Routes, createRequestListener } from "./server/request-listener.ts";
+import { type Asked, answerRequest, routeAnswerer } from "./server/request-listener.ts";
 import { readPage } from "./server/static-files.ts";
 import type { UiHost } from "./ui-host.ts";
 
@@ -26,28 +28,23 @@ const address = "127.0.0.1";
 const quietMs = { unanswered: 10_000, answered: 300 };
 
 export async function serveUi({ host, onListening, signal, ...options }: ServeUiOptions): Promise<void> {
-  const page = readPage(options.page ?? pageFolder);
+  const page = readPage(options.page ?? path.join(import.meta.dirname, "../dist/page"));
   const server = createLoopbackServer();
   const port = await listenOn(server, { host: address, port: options.port });
   const place = { host: address, port };
   const notHere = createHostCheck(place);
   const hub = new EventHub(host.memory);
   const { signedIn, enter } = createLogin(options, port);
-  const { routes, quiet, requested } = untilQuiet(createRoutes(host, hub, signal));
-  const answer = createRequestListener({
-    routes: {
-      "POST /api/login": enter,
-      "GET /api/facts": () => factsOf(host),
-      "GET /api/events": ({ request, response }) => hub.stream(response, () => signedIn(request)),
-      ...routes,
-    },
-    page,
-    signedIn,
-  });
+  const routes = {
+    "POST /api/login": enter,
+    "GET /api/facts": () => factsOf(host),
+    "GET /api/events": ({ request, response }: Asked) => hub.stream(response, () => signedIn(request)),
+    ...createRoutes(host, hub, signal),
+  };
+  const answers = { api: routeAnswerer(routes, signedIn, host), page };
   server.on("request", (request, response) => {
     const message = notHere(request);
-    if (request.url?.startsWith("/api/") === false) requested();
-    if (message === undefined) return void answer(request, response);
+    if (message === undefined) return void answerRequest(request, response, answers).catch(() => response.destroy());
     response.writeHead(403, { "content-type": "text/plain", connection: "close" });
     response.end(message);
     request.resume();
@@ -55,8 +52,12 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   const isEmpty = (host.memory.status().files ?? 0) === 0;
   // The check keeps the process busy: the first view comes before it. A failure is in the status.
   if (host.agent.memorySearch.sync.onSearch !== false || isEmpty)
-    hub.sync({ reason: "search", wait: false, signal }, isEmpty ? undefined : quiet).catch(() => undefined);
+    hub
+      .sync({ reason: "search", wait: false, signal }, isEmpty ? undefined : untilQuiet(server))
+      .catch(() => undefined);
   onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
+  // The first search of a process takes many times as long as the next: it is made while the browser opens the page.
+  if (!isEmpty) answerSearch(host.memory, "a", { keywordsOnly: true, fresh: false, signal }).catch(() => undefined);
   try {
     if (!signal.aborted) await once(signal, "abort");
   } finally {
@@ -74,30 +75,26 @@ function factsOf({ memory: { agentId, workspaceDir }, agent, version, readOnly }
   return { agentId, workspaceDir, version, readOnly, timeZone, today };
 }
 
-/** Routes, and when they have answered a view and are quiet, or no page was opened. */
-function untilQuiet(routes: Routes): { routes: Routes; quiet: Promise<void>; requested: () => void } {
+/** Until the answers of a view were sent and no request follows, or no page is opened. */
+async function untilQuiet(server: Server): Promise<void> {
   const { promise: quiet, resolve } = Promise.withResolvers<void>();
   let running = 0;
   let wait = quietMs.unanswered;
   let timer: NodeJS.Timeout | undefined;
-  const requested = (): void => {
+  const settle = (): void => {
     clearTimeout(timer);
     if (running === 0) timer = setTimeout(resolve, wait).unref();
   };
-  requested();
-  const watched = Object.entries(routes).map(([name, route]): [string, Routes[string]] => [
-    name,
-    async (asked) => {
-      running += 1;
-      requested();
-      try {
-        return await route(asked);
-      } finally {
-        running -= 1;
-        wait = quietMs.answered;
-        requested();
-      }
-    },
-  ]);
-  return { routes: Object.fromEntries(watched), quiet, requested };
+  settle();
+  server.on("request", ({ url = "" }, response) => {
+    if (!/^\/api\/(?!events|facts|login)/u.test(url)) return void (url.startsWith("/api/") || settle());
+    running += 1;
+    settle();
+    response.once("close", () => {
+      running -= 1;
+      if (response.statusCode < 400) wait = quietMs.answered;
+      settle();
+    });
+  });
+  await quiet;
 }

@@ -4,6 +4,7 @@ import { IncomingMessage, request, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
+import type { NoteChangeRecord } from "@memslot/agent-kit";
 import type { Memory } from "@memslot/core";
 import { tempFolder, writeFiles } from "@memslot/test-tools/files";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -12,7 +13,6 @@ import type {
   DayAnswer,
   HomeAnswer,
   NotesAnswer,
-  RevertAnswer,
   SearchAnswer,
   SessionsAnswer,
   TimeAnswer,
@@ -46,13 +46,12 @@ function ask(origin: string, place: string, { headers = {}, body, method }: Aske
   const { hostname, port } = new URL(origin);
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
   const options = { hostname, port, path: place, agent: false, headers: { ...headers, ...length } };
-  return new Promise<{ status: number; body: string; cookies: string[] }>((resolve, reject) => {
+  return new Promise<{ status: number; body: string }>((resolve, reject) => {
     const asked = request({ ...options, method: method ?? (body === undefined ? "GET" : "POST") }, (answer) => {
       let text = "";
       answer.setEncoding("utf8");
       answer.on("data", (part: string) => (text += part));
-      const cookies = answer.headers["set-cookie"] ?? [];
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text, cookies }));
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: text }));
     });
     asked.on("error", reject);
     asked.end(body);
@@ -82,6 +81,8 @@ test("answers nothing to the Host or the Origin of another site, nor to a browse
   const { port } = new URL(origin);
   expect(await statusOf(origin, headers)).toBe(200);
   expect(await statusOf(origin, {})).toBe(401);
+  // A browser sends cookies to every port.
+  expect(await statusOf(origin, { cookie: headers.authorization.replace("Bearer ", "memslot-ui=") })).toBe(401);
   expect(await statusOf(origin, { authorization: headers.authorization.slice(0, -1) })).toBe(401);
   expect(await statusOf(origin, { ...headers, host: `evil.example:${port}` })).toBe(403);
   expect(await statusOf(origin, { host: "evil.example" }, "/")).toBe(403);
@@ -206,16 +207,22 @@ test("changes of agents are listed for each note and taken back, with a page of 
     pinned: [{ path: "MEMORY.md", isCut: false }],
     recent: [{ path: "MEMORY.md" }],
   });
-  const post = { headers: { ...headers, origin, "content-type": "application/json" }, body: "{}" };
-  const undo = `/api/changes/${first.changes[0]?.id}/undo`;
-  expect(await ask(origin, undo, post)).toMatchObject({ status: 200 });
+  const undo = async (change: string | undefined) =>
+    await ask(origin, "/api/changes/undo", {
+      headers: { ...headers, origin, "content-type": "application/json" },
+      body: JSON.stringify({ id: change }),
+    });
+  expect(await undo(first.changes[0]?.id)).toMatchObject({ status: 200 });
   expect(readFileSync(path.join(workspaceDir, "MEMORY.md"), "utf8")).toContain("port 5595");
-  expect(await ask(origin, undo, post)).toMatchObject({
+  expect(await undo(first.changes[0]?.id)).toMatchObject({
     status: 400,
     body: expect.stringContaining("taken back already"),
   });
   Object.assign(host, { readOnly: true });
-  expect(await ask(origin, `/api/changes/${first.changes[1]?.id}/undo`, post)).toMatchObject({ status: 403 });
+  expect(await undo(first.changes[1]?.id)).toMatchObject({ status: 403 });
+  Object.assign(host, { readOnly: false });
+  // Without an id, the newest change would be undone.
+  expect(await undo(undefined)).toMatchObject({ status: 400 });
 });
 
 test("a page is answered from the index while all files are checked, and receives the beginning and the end of the check", async () => {
@@ -248,7 +255,7 @@ test("a page is answered from the index while all files are checked, and receive
   expect([asked.mock.calls[1]?.[1]?.fresh, (JSON.parse(body) as SearchAnswer).results.length]).toEqual([true, 1]);
 });
 
-test("files are checked only when the first view has its answer", async () => {
+test("a search is prepared at once without a provider, and files are checked only when the first view has its answer", async () => {
   const { origin, headers, host, stop, restart } = await start();
   await stop();
   const { memory } = host;
@@ -258,7 +265,9 @@ test("files are checked only when the first view has its answer", async () => {
   const search = memory.ask.bind(memory);
   const spies = [
     vi.spyOn(memory, "ask").mockImplementation(async (...given) => {
-      steps.push("search");
+      const isAhead = given[1]?.keywordsOnly === true;
+      steps.push(isAhead ? "prepare" : "search");
+      if (isAhead) return await search(...given);
       await held;
       const answer = await search(...given);
       steps.push("answer");
@@ -272,14 +281,14 @@ test("files are checked only when the first view has its answer", async () => {
   onTestFinished(() => spies.forEach((spy) => spy.mockRestore()));
   await restart();
   const answer = ask(origin, "/api/search?q=staging", { headers });
-  await vi.waitUntil(() => steps.length > 0);
+  await vi.waitUntil(() => steps.includes("search"));
   // Other requests come and go meanwhile.
   expect((await ask(origin, "/api/notes/file?path=MEMORY.md", { headers })).status).toBe(200);
   await new Promise((resolve) => setTimeout(resolve, 500));
   release();
   expect((await answer).status).toBe(200);
   await vi.waitUntil(() => steps.includes("check"), 30_000);
-  expect(steps).toEqual(["search", "answer", "check"]);
+  expect(steps).toEqual(["prepare", "search", "answer", "check"]);
 });
 
 test("a failure that no code names reaches the terminal, and the page without its text", async () => {
@@ -319,16 +328,6 @@ test("a page that is signed out gets no more events", async () => {
       await host.memory.sync({ reason: "test" });
     }
   expect(events).toEqual([expect.stringContaining('"status"')]);
-});
-
-test("takes no cookie of an earlier version, and removes those of every port", async () => {
-  const { origin } = await start();
-  const cookie = `memslot-ui-1=${"s".repeat(32)}; other=1; memslot-ui-${new URL(origin).port}=x`;
-  expect(await statusOf(origin, { cookie })).toBe(401);
-  const { cookies } = await ask(origin, "/", { headers: { cookie } });
-  expect(cookies.map((line) => line.replace(/^memslot-ui-\d+=; (.*)$/u, "$1"))).toEqual(
-    Array(2).fill("Path=/; Max-Age=0; HttpOnly; SameSite=Strict"),
-  );
 });
 
 test("a question that is half typed reaches no provider", async () => {
@@ -411,10 +410,12 @@ test("creates, renames and removes a note through the log of changes, and never 
     text,
   ]);
   const [, removed] = await post("trash", { path: second, sha256 });
-  const { change } = JSON.parse(removed) as RevertAnswer;
+  const change = JSON.parse(removed) as NoteChangeRecord;
   expect(existsSync(path.join(workspaceDir, second))).toBe(false);
   expect(readFileSync(path.join(workspaceDir, change.trash ?? ""), "utf8")).toContain("Serviced in March.");
-  expect((await ask(origin, `/api/changes/${change.id}/restore`, { headers, body: "{}" })).status).toBe(200);
+  expect((await ask(origin, "/api/changes/restore", { headers, body: JSON.stringify({ id: change.id }) })).status).toBe(
+    200,
+  );
   expect(readFileSync(path.join(workspaceDir, second), "utf8")).toBe(text);
   const { changes } = JSON.parse((await ask(origin, "/api/changes", { headers })).body) as ChangesAnswer;
   expect(changes.filter(({ state }) => state !== "not done").map(({ kind, path: of }) => `${kind} ${of}`)).toEqual([

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { signal } from "@preact/signals";
-import { Empty, Icon, IconButton, Loading } from "../components/common-components.tsx";
+import { Empty, Icon, IconButton } from "../components/common-components.tsx";
 import { useShortcuts } from "../components/shortcuts.ts";
 import { facts, session } from "../state/api-client.ts";
 import { go, pathname } from "../state/page-address.ts";
@@ -63,7 +63,6 @@ function Content(): VNode {
         <p>{t("shell.locked.text")}</p>
       </Empty>
     );
-  if (session.value === "starting") return <Loading />;
   const view = viewAt(pathname.value);
   return (
     <>

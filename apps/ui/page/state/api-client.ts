@@ -49,6 +49,7 @@ export async function askNewer(path: string, options: AskOptions): Promise<{ dat
 
 /** Sends a request with the token of this browser. */
 export async function send(path: string, { method, body, signal, tag }: AskOptions = {}): Promise<Response> {
+  if (entering !== undefined) await entering;
   const headers = new Headers({ authorization: `Bearer ${kept("token") ?? ""}` });
   const init: RequestInit = {
     method: method ?? (body === undefined ? "GET" : "POST"),
@@ -72,8 +73,11 @@ export function pathWith(path: string, query: Readonly<Record<string, string | n
 }
 
 /** `locked`: not signed in. `offline`: disconnected. */
-export const session = signal<"starting" | "open" | "locked" | "offline">("starting");
+export const session = signal<"open" | "locked" | "offline">("open");
 export const facts = signal<Facts | undefined>(undefined);
+
+/** While the secret is exchanged: other requests wait for the token. */
+let entering: Promise<void> | undefined;
 
 /** Exchanges the secret in the address for a token, removes it from the address, and loads the facts. */
 export async function startSession(): Promise<void> {
@@ -81,10 +85,8 @@ export async function startSession(): Promise<void> {
   if (secret !== null) {
     history.replaceState(history.state, "", location.pathname + location.search);
     const login = ask<{ token: string }>("/api/login", { body: { secret } });
-    await login.then(({ token }) => keep("token", token)).catch(told);
+    entering = login.then(({ token }) => void keep("token", token)).catch(told);
   }
-  // The open view requests its data beside the facts.
-  if (kept("token") !== undefined) session.value = "open";
   await lookAgain();
 }
 

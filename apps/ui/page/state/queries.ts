@@ -157,5 +157,5 @@ let wasAway = false;
 effect(() => {
   const isOpen = session.value === "open";
   if (isOpen && wasAway) refetch();
-  if (session.value !== "starting") wasAway = !isOpen;
+  wasAway = !isOpen;
 });

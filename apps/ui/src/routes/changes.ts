@@ -1,6 +1,6 @@
-import { listChanges, restoreNote, undoChange } from "@memslot/agent-kit";
-import type { ChangesAnswer, RevertAnswer } from "../api-types.ts";
-import { refuseReadOnly, syncAfterWrite } from "../server/http-answers.ts";
+import { listChanges, type NoteChangeRecord, restoreNote, undoChange } from "@memslot/agent-kit";
+import type { ChangesAnswer } from "../api-types.ts";
+import { syncAfterWrite, textOf } from "../server/http-answers.ts";
 import type { Asked, Routes } from "../server/request-listener.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
@@ -10,11 +10,10 @@ const pageChanges = 50;
 export function changeRoutes(host: UiHost): Routes {
   const reverting =
     (revert: typeof undoChange) =>
-    async ({ id, signal }: Asked): Promise<RevertAnswer> => {
-      refuseReadOnly(host);
-      const change = await revert(changePlace(host, signal), id);
+    async ({ body, signal }: Asked): Promise<NoteChangeRecord> => {
+      const change = await revert(changePlace(host, signal), textOf(body, "id"));
       syncAfterWrite(host.memory, "a change was taken back on the page");
-      return { change };
+      return change;
     };
   return {
     async "GET /api/changes"({ query: { path, before }, signal }) {
@@ -26,7 +25,7 @@ export function changeRoutes(host: UiHost): Routes {
       const next = from + changes.length < own.length ? changes.at(-1)?.id : undefined;
       return { changes, count: own.length, next } satisfies ChangesAnswer;
     },
-    "POST /api/changes/:id/undo": reverting(undoChange),
-    "POST /api/changes/:id/restore": reverting(restoreNote),
+    "POST /api/changes/undo": reverting(undoChange),
+    "POST /api/changes/restore": reverting(restoreNote),
   };
 }

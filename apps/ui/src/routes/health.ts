@@ -2,17 +2,14 @@ import type { MemoryProviderStatus } from "@memslot/core";
 import { readUsage, type UsageEntry } from "@memslot/indexing";
 import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api-types.ts";
 import type { EventHub } from "../server/event-hub.ts";
-import { RouteError, refuseReadOnly } from "../server/http-answers.ts";
+import { RouteError } from "../server/http-answers.ts";
 import type { Routes } from "../server/request-listener.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const usageDays = 31;
-/** Actions allowed in read-only mode. */
-const harmless: ReadonlySet<string> = new Set<HealthAction>(["sync", "check"]);
 
 /** The state of the memory and its actions, one at a time. `signal` ends with the server: a page may leave. */
-export function healthRoutes(host: UiHost, hub: EventHub, signal: AbortSignal): Routes {
-  const { memory, config } = host;
+export function healthRoutes({ memory, config }: UiHost, hub: EventHub, signal: AbortSignal): Routes {
   const sync = async (force: boolean): Promise<ActionAnswer> => ({
     sync: await hub.sync({ reason: "the page", force, signal }),
   });
@@ -31,7 +28,6 @@ export function healthRoutes(host: UiHost, hub: EventHub, signal: AbortSignal): 
   const acting = Object.entries(actions).map(([name, action]): [string, Routes[string]] => [
     `POST /api/health/${name}`,
     async () => {
-      if (!harmless.has(name)) refuseReadOnly(host);
       if (running !== undefined) throw new RouteError(409, "BUSY", `${running} is not done yet`);
       running = name;
       try {

@@ -9,15 +9,8 @@ import {
 } from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
 import { isMarkdown } from "@memslot/indexing/host";
-import type {
-  ExcludedAnswer,
-  NoteAnswer,
-  NoteFactsAnswer,
-  NoteFolder,
-  NotesAnswer,
-  RevertAnswer,
-} from "../api-types.ts";
-import { RouteError, refuseReadOnly, syncAfterWrite, textOf } from "../server/http-answers.ts";
+import type { ExcludedAnswer, NoteAnswer, NoteFactsAnswer, NoteFolder, NotesAnswer } from "../api-types.ts";
+import { RouteError, syncAfterWrite, textOf } from "../server/http-answers.ts";
 import type { Asked, Routes } from "../server/request-listener.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
@@ -26,11 +19,10 @@ export function noteRoutes(host: UiHost): Routes {
   const { memory, agent } = host;
   const changing =
     (reason: string, change: (place: ChangePlace, textAt: (name: string) => string) => Promise<NoteChangeRecord>) =>
-    async ({ body, signal }: Asked): Promise<RevertAnswer> => {
-      refuseReadOnly(host);
+    async ({ body, signal }: Asked): Promise<NoteChangeRecord> => {
       const made = await change(changePlace(host, signal), (name) => textOf(body, name));
       syncAfterWrite(memory, reason);
-      return { change: made };
+      return made;
     };
   return {
     async "GET /api/notes"({ signal }) {
@@ -59,7 +51,6 @@ export function noteRoutes(host: UiHost): Routes {
     },
 
     async "PUT /api/notes/file"({ body, signal }) {
-      refuseReadOnly(host);
       const [relPath, text, sha256] = [textOf(body, "path"), textOf(body, "text"), textOf(body, "sha256")];
       const { state, note } = await replaceNote({ ...changePlace(host, signal), relPath, text, sha256 });
       if (state === "replaced") {

@@ -2,33 +2,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Memory, MemoryError, type MemoryErrorCode, messageOf } from "@memslot/core";
 import type { Failure } from "../api-types.ts";
 
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 /** With the content security policy: own scripts and requests to the own server only. */
-export const headersOfAll: Readonly<Record<string, string>> = {
-  "content-security-policy": policy,
+export const headersOfAll: Headers = new Headers({
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
-};
-
-/** Removes cookies of earlier versions: a browser sends them to every port of this machine. */
-export function formerCookies({ headers: { cookie = "" } }: IncomingMessage): string[] {
-  const names = cookie.matchAll(/\bmemslot-ui-\d+(?==)/gu);
-  return Array.from(names, ([name]) => `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict`);
-}
+});
 
 const maxBodyBytes = 8 * 1024 * 1024;
 
@@ -64,12 +48,6 @@ export class RouteError extends Error {
   }
 }
 
-export function refuseReadOnly({ readOnly }: { readOnly: boolean }): void {
-  if (!readOnly) return;
-  const next = "start memslot ui without --read-only to change something";
-  throw new RouteError(403, "FORBIDDEN", `this page only looks: ${next}`);
-}
-
 /** In the background: the page gets an event when the change is indexed. */
 export function syncAfterWrite(memory: Memory, reason: string): void {
   memory.sync({ reason }).catch((error: unknown) => {
@@ -89,26 +67,24 @@ const statuses: Partial<Record<MemoryErrorCode, number>> = {
 
 /** The answer to a request that failed. The text of an unexpected error is for the terminal only. */
 export function failureOf(error: unknown, { method, url = "" }: IncomingMessage): Failure & { status: number } {
-  if (error instanceof RouteError) {
-    const { status, code, message, fields } = error;
-    return { status, error: { code, message }, ...fields };
-  }
-  if (MemoryError.is(error)) {
+  if (error instanceof RouteError || MemoryError.is(error)) {
     const { code, message } = error;
-    return { status: statuses[code] ?? 500, error: { code, message } };
+    const { status, fields } =
+      error instanceof RouteError ? error : { status: statuses[error.code] ?? 500, fields: {} };
+    return { status, error: { code, message }, ...fields };
   }
   process.emitWarning(`${method} ${url.split("?")[0]} failed: ${messageOf(error)}`);
   return { status: 500, error: { code: "INTERNAL", message: "" } };
 }
 
 /** Sends a body, compressed for a client that accepts it. */
-export async function sendBody(
+export function sendBody(
   { headers, method }: IncomingMessage,
   response: ServerResponse,
   status: number,
   whole: Buffer,
   small: Buffer | undefined,
-): Promise<void> {
+): void {
   const isSmall = small !== undefined && /\bgzip\b/u.test(String(headers["accept-encoding"]));
   const body = isSmall ? small : whole;
   if (isSmall) response.setHeader("content-encoding", "gzip");

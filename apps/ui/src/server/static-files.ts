@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { MemoryError, messageOf } from "@memslot/core";
 import { RouteError, sendBody } from "./http-answers.ts";
+import type { Answerer } from "./request-listener.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -12,59 +13,43 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-export interface BuiltPage {
-  /** Answers with a file, or with the page itself for the address of a view. */
-  send(request: IncomingMessage, response: ServerResponse, address: URL): Promise<void>;
-}
-
-interface StaticFile {
-  whole: Buffer;
-  /** Made by the first request. */
-  small?: Buffer | undefined;
-  type: string;
-}
-
-interface Chunk {
-  file: string;
-  css?: readonly string[];
-  imports?: readonly string[];
-}
+const compressed = promisify(gzip);
 
 /** By the source of a chunk, as Vite lists them. */
-type Chunks = Readonly<Record<string, Chunk | undefined>>;
+type Chunks = Readonly<
+  Record<string, { file: string; css?: readonly string[]; imports?: readonly string[] } | undefined>
+>;
 
-/** Reads the files of the page: no other file is ever served. */
-export function readPage(folder: string): BuiltPage {
-  const files = new Map<string, StaticFile>();
+/** Answers with a file of the page, or with the page itself for the address of a view. No other file is ever served. */
+export function readPage(folder: string): Answerer {
+  const files = new Map<string, { whole: Buffer; small: Promise<Buffer>; type: string }>();
   let chunks: Chunks = {};
   try {
     for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
       const type = types[path.extname(name)];
-      if (type === undefined) continue;
-      files.set(`/${name.split(path.sep).join("/")}`, { whole: readFileSync(path.join(folder, name)), type });
+      if (type === undefined && name !== "manifest.json") continue;
+      const whole = readFileSync(path.join(folder, name));
+      if (type === undefined) chunks = JSON.parse(whole.toString("utf8")) as Chunks;
+      // In other threads, before the first request.
+      else files.set(`/${name.split(path.sep).join("/")}`, { whole, small: compressed(whole), type });
     }
-    const manifest = path.join(folder, "manifest.json");
-    if (existsSync(manifest)) chunks = JSON.parse(readFileSync(manifest, "utf8")) as Chunks;
   } catch (error) {
     const next = "This checkout has not been built: run `pnpm build` in its top folder.";
     throw new MemoryError("UNAVAILABLE", `the page is not in ${folder}: ${messageOf(error)}. ${next}`, {
       cause: error,
     });
   }
-  return {
-    async send(request, response, { pathname }) {
-      const isAsset = pathname.startsWith("/assets/");
-      const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
-      const isRead = request.method === "GET" || request.method === "HEAD";
-      if (file === undefined || !isRead) throw new RouteError(404, "NOT_FOUND", `nothing is served at ${pathname}`);
-      const ahead = isAsset ? [] : filesAhead(chunks, pathname);
-      if (ahead.length > 0) response.setHeader("link", ahead.join(", "));
-      response.setHeader("content-type", file.type);
-      // Names of assets change with their content.
-      response.setHeader("cache-control", isAsset ? "public, max-age=31536000, immutable" : "no-cache");
-      file.small ??= gzipSync(file.whole);
-      await sendBody(request, response, 200, file.whole, file.small);
-    },
+  return async (request, response, { pathname }) => {
+    const isAsset = pathname.startsWith("/assets/");
+    const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (file === undefined || !isRead) throw new RouteError(404, "NOT_FOUND", `nothing is served at ${pathname}`);
+    const ahead = isAsset ? [] : filesAhead(chunks, pathname);
+    if (ahead.length > 0) response.setHeader("link", ahead.join(", "));
+    response.setHeader("content-type", file.type);
+    // Names of assets change with their content.
+    response.setHeader("cache-control", isAsset ? "public, max-age=31536000, immutable" : "no-cache");
+    sendBody(request, response, 200, file.whole, await file.small);
   };
 }
 

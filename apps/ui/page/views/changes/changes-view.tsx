@@ -1,7 +1,7 @@
 import type { LoggedChange } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ChangesAnswer, RevertAnswer } from "../../../src/api-types.ts";
+import type { ChangesAnswer } from "../../../src/api-types.ts";
 import { Dialog, Empty, Failed, failureText, Icon, Loading } from "../../components/common-components.tsx";
 import { useFocusKeys } from "../../components/shortcuts.ts";
 import { ask, facts, pathWith, told } from "../../state/api-client.ts";
@@ -105,8 +105,8 @@ function Confirm({
   const revert = revertOf(change);
   const run = async (): Promise<void> => {
     try {
-      const made = await ask<RevertAnswer>(`/api/changes/${change.id}/${revert}`, { method: "POST" });
-      onMade(t(`changes.done.${revert}`, { path: made.change.path }));
+      const made = await ask<LoggedChange>(`/api/changes/${revert}`, { body: { id: change.id } });
+      onMade(t(`changes.done.${revert}`, { path: made.path }));
       refetch();
       onClose();
     } catch (error) {

@@ -1,7 +1,6 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { NoteChange } from "../../../src/api-types.ts";
 import { AskError, ask, told } from "../../state/api-client.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
@@ -34,7 +33,7 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
   const save = async (): Promise<void> => {
     const { text, base } = latest.current;
     try {
-      const body: NoteChange = { path, text, sha256: base.sha256 };
+      const body = { path, text, sha256: base.sha256 };
       await ask("/api/notes/file", { method: isGone ? "POST" : "PUT", body });
       keepDraft(path, undefined);
     } catch (failure) {

@@ -1,7 +1,6 @@
-import type { TranscriptShown } from "@memslot/agent-kit";
+import type { TranscriptFacts, TranscriptPage, TranscriptShown } from "@memslot/agent-kit";
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { TranscriptAnswer, TranscriptFactsAnswer } from "../../../src/api-types.ts";
 import { Failed, IconButton, languageOf, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { VirtualList } from "../../components/virtual-list.tsx";
@@ -18,7 +17,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   const [from, before, at, words = ""] = ["from", "before", "at", "find"].map(
     (name) => query.value.get(name) ?? undefined,
   );
-  const { data, error } = useQuery<TranscriptAnswer>(pathWith("/api/sessions/read", { path, from, before, at }), {
+  const { data, error } = useQuery<TranscriptPage>(pathWith("/api/sessions/read", { path, from, before, at }), {
     keep: true,
   });
   const [hit, setHit] = useState(0);
@@ -133,7 +132,7 @@ const fatesOf = ["saved", "digest", "waiting", "kept"] as const;
 
 /** Compactions and queries. Loads later, as a long transcript takes a while to read. */
 function Facts({ path }: { path: string }): VNode | null {
-  const { data, error } = useQuery<TranscriptFactsAnswer>(pathWith("/api/sessions/facts", { path }));
+  const { data, error } = useQuery<TranscriptFacts & { bytes: number }>(pathWith("/api/sessions/facts", { path }));
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading lines={1} />;
   const { messages, results, compactions, compactionCount, recalls, recallCount, from, to, bytes: size } = data;
