@@ -44,7 +44,6 @@ export async function scanTranscript(
     else if (entry.kind === "session") {
       facts.sessionId ??= entry.id;
       facts.sessionKey ??= entry.key;
-      seenAt(entry.at);
     } else if (entry.kind === "message") said(entry.message, start);
     else if (entry.kind === "compaction") compacted(entry, start);
   }

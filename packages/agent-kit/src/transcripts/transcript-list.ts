@@ -26,7 +26,7 @@ export interface ListedTranscript {
   isCurrent: boolean;
   /** The first message of the user, if it is near the begin. */
   title?: string | undefined;
-  /** Of the first and the last entry with a time (ISO 8601); absent if none has one. */
+  /** Of the first and the last message or compaction with a time (ISO 8601); absent if none has one. */
   from?: string | undefined;
   to?: string | undefined;
   bytes: number;
@@ -118,7 +118,7 @@ async function summaryOf(
   summaries.set(file, { state, summary });
   for (const oldest of summaries.keys()) if (summaries.size > maxListed * 2) summaries.delete(oldest);
   // A file that could not be read is tried again.
-  void summary.catch(() => undefined).then((found) => found ?? summaries.delete(file));
+  void summary.then((found) => found ?? summaries.delete(file));
   return await summary;
 }
 
@@ -130,8 +130,8 @@ async function lastTime(handle: FileHandle, size: number): Promise<string | unde
     for await (const lines of readLines(handle, start, size))
       for (const line of lines) {
         const entry = readEntry(line.bytes, 0);
-        const at = entry.kind === "message" ? timeOrNone(entry.message.at) : "at" in entry ? entry.at : undefined;
-        last = at ?? last;
+        if (entry.kind === "message") last = timeOrNone(entry.message.at) ?? last;
+        else if (entry.kind === "compaction") last = entry.at ?? last;
       }
     if (last !== undefined || start === 0 || bytes > mostTailBytes) return last;
   }

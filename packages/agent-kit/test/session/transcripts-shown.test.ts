@@ -280,13 +280,13 @@ describe("what a transcript comes to", () => {
   });
 });
 
-test("the times of a conversation are those of its first and last entry, not of its file, also where it is too large to be counted", async () => {
+test("the times of a conversation are those of its first and last entry, not of its header or its file, also where it is too large to be counted", async () => {
   const long = Array.from({ length: 1_200 }, (_, second) => said(second, "assistant", "x".repeat(1_000)));
   const other = { type: "custom", timestamp: "2026-03-09T09:00:00.000Z" };
   const { stateDir, sessions } = place({
     "sessions/first.jsonl": [head, said(1, "user", "When?"), other],
     "sessions/large.jsonl": [head, ...long, { type: "custom", text: "x".repeat(200_000) }],
-    "sessions/broken.jsonl": ["no json"],
+    "sessions/begun.jsonl": [head],
     "sessions/notes.txt": ["no conversation"],
     "journal/s-1.0123456789abcdef.jsonl": [said(5, "user", "Kept.\nMore.")],
   });
@@ -298,14 +298,14 @@ test("the times of a conversation are those of its first and last entry, not of 
   };
   expect(await timesOf("sessions")).toEqual([
     ["sessions/large.jsonl", undefined, "2026-03-05T09:00:00.000Z", "2026-03-05T09:19:59.000Z"],
-    ["sessions/first.jsonl", "When?", "2026-03-05T09:00:00.000Z", "2026-03-05T09:00:01.000Z"],
-    ["sessions/broken.jsonl", undefined, undefined, undefined],
+    ["sessions/first.jsonl", "When?", "2026-03-05T09:00:01.000Z", "2026-03-05T09:00:01.000Z"],
+    ["sessions/begun.jsonl", undefined, undefined, undefined],
   ]);
   appendFileSync(path.join(sessions, "first.jsonl"), textOf([said(3_600 * 24, "user", "Now?")]));
   expect((await timesOf("sessions"))[0]).toEqual([
     "sessions/first.jsonl",
     "When?",
-    "2026-03-05T09:00:00.000Z",
+    "2026-03-05T09:00:01.000Z",
     "2026-03-06T09:00:00.000Z",
   ]);
   const at = "2026-03-05T09:00:05.000Z";
