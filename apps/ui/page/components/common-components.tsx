@@ -2,6 +2,7 @@ import type { VNode, ComponentChildren } from "preact";
 import { useState, useLayoutEffect, useRef } from "preact/hooks";
 import { t, isWord } from "../words/translate.ts";
 import { AskError } from "../state/api-client.ts";
+import { refetch } from "../state/queries.ts";
 import drawn from "./icons.json" with { type: "json" };
 
 export type IconName = keyof typeof drawn.icons;
@@ -15,14 +16,9 @@ export function Icon({ name }: { name: IconName }): VNode {
   );
 }
 
-interface IconButtonProps {
-  icon: IconName;
-  label: string;
-  onClick: () => void;
-}
-
 /** A button that shows an icon only; its label is its name and its tooltip. */
-export function IconButton({ icon, label, onClick }: IconButtonProps): VNode {
+export function IconButton(props: { icon: IconName; label: string; onClick: () => void }): VNode {
+  const { icon, label, onClick } = props;
   return (
     <button type="button" class="quiet" title={label} aria-label={label} onClick={onClick}>
       <Icon name={icon} />
@@ -92,15 +88,8 @@ export function Loading({ lines = 3 }: { lines?: number }): VNode {
   );
 }
 
-export function Empty({
-  title,
-  icon,
-  children,
-}: {
-  title: string;
-  icon?: IconName;
-  children?: ComponentChildren;
-}): VNode {
+export function Empty(props: { title: string; icon?: IconName; children: ComponentChildren }): VNode {
+  const { title, icon, children } = props;
   return (
     <section class="empty">
       {icon && <Icon name={icon} />}
@@ -115,29 +104,26 @@ export function withCode(text: string): ComponentChildren {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }
 
-/** What went wrong, in words: by its code, else as the server reports it. */
-export function failureText(error: unknown): string {
-  const kind = `failure.${error instanceof AskError ? error.code : "INTERNAL"}`;
-  const message = error instanceof AskError ? error.message : "";
-  return [isWord(kind) ? t(kind) : "", message].filter(Boolean).join(" ");
+/** What went wrong, in words by its code, and the server's message in English with the next step. */
+function partsOf(error: unknown): [kind: string, message: string] {
+  const { code, message } = error instanceof AskError ? error : { code: "INTERNAL", message: "" };
+  const kind = `failure.${code}`;
+  return [isWord(kind) ? t(kind) : "", message];
 }
 
-/** The kind of a failure, and the server's message in English with the next step. */
-export function Failed({ error, onAgain }: { error: AskError; onAgain?: () => void }): VNode {
-  const kind = `failure.${error.code}`;
+export function failureText(error: unknown): string {
+  return partsOf(error).filter(Boolean).join(" ");
+}
+
+export function Failed({ error }: { error: AskError }): VNode {
+  const [kind, message] = partsOf(error);
   return (
     <div class="failed" role="alert">
-      {isWord(kind) && (
-        <p>
-          <strong>{t(kind)}</strong>
-        </p>
-      )}
-      {error.message !== "" && <p lang="en">{error.message}</p>}
-      {onAgain && (
-        <button type="button" onClick={onAgain}>
-          {t("shell.error.again")}
-        </button>
-      )}
+      <strong>{kind}</strong>
+      <p lang="en">{message}</p>
+      <button type="button" onClick={() => refetch()}>
+        {t("shell.error.again")}
+      </button>
     </div>
   );
 }

@@ -40,6 +40,14 @@ export function moveFocus(selector: string, step: number): void {
   all[all.indexOf(document.activeElement as HTMLElement) + step]?.focus();
 }
 
+/** Arrow keys up and down move the focus as `moveFocus`. */
+export function moveByArrows(event: KeyboardEvent, selector: string): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  moveFocus(selector, step);
+}
+
 /** Runs the shortcut of a pressed key. Single keys are text in a field, and belong to an open dialog. */
 export function followKeys(): void {
   addEventListener("keydown", (event) => {

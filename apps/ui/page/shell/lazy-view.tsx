@@ -1,47 +1,38 @@
 import { Component, type ComponentType, type VNode } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
 import { Empty, Loading } from "../components/common-components.tsx";
 import type { View } from "../views/views.ts";
 import { t } from "../words/translate.ts";
 
-/** Loads a view, and keeps the rest of the page working if it fails. */
-export function ViewFrame({ view }: { view: View }): VNode {
-  const [Loaded, setLoaded] = useState<ComponentType | undefined>(undefined);
-  const [error, setError] = useState<unknown>(undefined);
-  // Before the placeholder is painted: an effect after it would cost a frame.
-  useLayoutEffect(() => {
-    let isWanted = true;
-    view.load().then(
-      (module) => isWanted && setLoaded(() => module.default),
-      (reason: unknown) => isWanted && setError(reason),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [view]);
-  if (error !== undefined) return <ViewError error={error} />;
-  return <Boundary>{Loaded === undefined ? <Loading /> : <Loaded />}</Boundary>;
+interface State {
+  Loaded?: ComponentType;
+  error?: unknown;
 }
 
-class Boundary extends Component<{ children: VNode }, { error: unknown }> {
-  override state: { error: unknown } = { error: undefined };
+/** Loads a view, and keeps the rest of the page working if it fails. Its `key` is the view. */
+export class ViewFrame extends Component<{ view: View }, State> {
+  override state: State = {};
 
-  static override getDerivedStateFromError(error: unknown): { error: unknown } {
+  static override getDerivedStateFromError(error: unknown): State {
     return { error };
   }
 
-  override render(): VNode {
-    return this.state.error === undefined ? this.props.children : <ViewError error={this.state.error} />;
+  override componentDidMount(): void {
+    this.props.view.load().then(
+      ({ default: Loaded }) => this.setState({ Loaded }),
+      (error: unknown) => this.setState({ error }),
+    );
   }
-}
 
-function ViewError({ error }: { error: unknown }): VNode {
-  return (
-    <Empty title={t("shell.error.title")}>
-      <p>{String(error)}</p>
-      <button type="button" onClick={() => location.reload()}>
-        {t("shell.error.again")}
-      </button>
-    </Empty>
-  );
+  override render(): VNode {
+    const { Loaded, error } = this.state;
+    if (error === undefined) return Loaded === undefined ? <Loading /> : <Loaded />;
+    return (
+      <Empty title={t("shell.error.title")}>
+        <p>{String(error)}</p>
+        <button type="button" onClick={() => location.reload()}>
+          {t("shell.error.again")}
+        </button>
+      </Empty>
+    );
+  }
 }

@@ -4,13 +4,7 @@ import { editor, editors } from "../components/open-in-editor.tsx";
 import { language, languages, theme, themes } from "../state/preferences.ts";
 import { t, type WordName } from "../words/translate.ts";
 
-interface Choice {
-  label: "shell.theme" | "shell.language" | "settings.editor";
-  names: readonly string[];
-  at: { value: string };
-}
-
-const choices: readonly Choice[] = [
+const choices: readonly { label: WordName; names: readonly string[]; at: { value: string } }[] = [
   { label: "shell.theme", names: themes, at: theme },
   { label: "shell.language", names: languages, at: language },
   { label: "settings.editor", names: editors, at: editor },

@@ -20,7 +20,11 @@ export default function ChangesView(): VNode {
   const [chosen, setChosen] = useState<LoggedChange | undefined>(undefined);
   const [made, setMade] = useState<string | undefined>(undefined);
   useFocusKeys(".change h3 a");
-  if (error) return <Failed error={error} onAgain={() => refetch("/api/changes")} />;
+  const close = (done?: string): void => {
+    setMade(done);
+    setChosen(undefined);
+  };
+  if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading lines={8} />;
   const days = Map.groupBy(data.changes, ({ at }) => when(at, { dateStyle: "full" }));
   return (
@@ -55,7 +59,7 @@ export default function ChangesView(): VNode {
           </button>
         )}
       </nav>
-      {chosen && <Confirm change={chosen} onClose={() => setChosen(undefined)} onMade={setMade} />}
+      {chosen && <Confirm change={chosen} onClose={close} />}
     </div>
   );
 }
@@ -92,37 +96,26 @@ function Change({ change, onRevert }: { change: LoggedChange; onRevert: () => vo
 }
 
 /** Asks by the name of the note before a change is taken back. */
-function Confirm({
-  change,
-  onClose,
-  onMade,
-}: {
-  change: LoggedChange;
-  onClose: () => void;
-  onMade: (text: string) => void;
-}): VNode {
+function Confirm({ change, onClose }: { change: LoggedChange; onClose: (done?: string) => void }): VNode {
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const revert = revertOf(change);
   const run = async (): Promise<void> => {
     try {
       const made = await ask<LoggedChange>(`/api/changes/${revert}`, { body: { id: change.id } });
-      onMade(t(`changes.done.${revert}`, { path: made.path }));
       refetch();
-      onClose();
+      onClose(t(`changes.done.${revert}`, { path: made.path }));
     } catch (error) {
       told(error);
       setProblem(sentence(failureText(error)));
     }
   };
   return (
-    <Dialog title={t(`changes.${revert}`)} onClose={onClose}>
+    <Dialog title={t(`changes.${revert}`)} onClose={() => onClose()}>
       <p>{t(`changes.confirm.${revert}`, { path: change.path })}</p>
       <ChangedLines change={{ ...change, before: change.after, after: change.before }} />
-      {problem !== undefined && (
-        <p class="bad" role="alert">
-          {problem}
-        </p>
-      )}
+      <p class="bad" role="alert">
+        {problem}
+      </p>
       <button type="button" class="danger" onClick={() => void run()}>
         {t(`changes.${revert}`)}: {change.path}
       </button>

@@ -11,16 +11,15 @@ import { Card, changedFiles } from "./health-cards.tsx";
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
 const usual: readonly HealthAction[] = ["sync", "check", "fix", "compact"];
 
-interface ActionsProps {
-  health: MemoryHealth;
-  /** Number of texts that the provider has refused. */
-  refused: number;
-}
+type Outcome = [text: string, kind: "good" | "bad"];
 
-/** The verdict of the library with its reason, the one next step, and the other actions. One runs at a time. */
-export function HealthActions({ health, refused }: ActionsProps): VNode {
+/**
+ * The verdict of the library with its reason, the one next step, and the other actions. One runs at a time. `refused`: the
+ * number of texts that the provider has refused.
+ */
+export function HealthActions({ health, refused }: { health: MemoryHealth; refused: number }): VNode {
   const [running, setRunning] = useState<HealthAction | undefined>(undefined);
-  const [outcome, setOutcome] = useState<{ text: string; isBad: boolean } | undefined>(undefined);
+  const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
   const [isAsking, setAsking] = useState(false);
   const run = async (action: HealthAction): Promise<void> => {
     setAsking(false);
@@ -30,22 +29,18 @@ export function HealthActions({ health, refused }: ActionsProps): VNode {
       setOutcome(outcomeOf(await ask<ActionAnswer>(`/api/health/${action}`, { method: "POST" })));
     } catch (error) {
       told(error);
-      setOutcome({ text: sentence(failureText(error)), isBad: true });
+      setOutcome([sentence(failureText(error)), "bad"]);
     }
     setRunning(undefined);
     refetch();
   };
-  const button = (
-    action: HealthAction,
-    kind?: "main" | "danger",
-    start: () => void = () => void run(action),
-  ): VNode => (
+  const button = (action: HealthAction, kind?: "main" | "danger"): VNode => (
     <button
       key={action}
       type="button"
       class={kind}
       disabled={running !== undefined || (facts.value?.readOnly === true && !harmless.has(action))}
-      onClick={start}
+      onClick={() => (action === "force" && kind === undefined ? setAsking(true) : void run(action))}
     >
       {t(`health.act.${action}`)}
     </button>
@@ -72,10 +67,10 @@ export function HealthActions({ health, refused }: ActionsProps): VNode {
         <p class="row">{usual.map((action) => action !== next && button(action))}</p>
         <p class="row">
           <span class="grow faint small">{t("health.rebuild.text")}</span>
-          {button("force", undefined, () => setAsking(true))}
+          {button("force")}
         </p>
-        <p role="status" class={outcome?.isBad === true ? "bad" : "good"}>
-          {running === undefined ? outcome?.text : t("health.act.running")}
+        <p role="status" class={outcome?.[1]}>
+          {running === undefined ? outcome?.[0] : t("health.act.running")}
         </p>
         {isAsking && (
           <Dialog title={t("health.act.force")} onClose={() => setAsking(false)}>
@@ -106,18 +101,19 @@ function nextStep({ state, files, index }: MemoryHealth, refused: number): Healt
   return state === "unknown" ? "check" : "sync";
 }
 
-function outcomeOf({ sync, check, compact, release }: ActionAnswer): { text: string; isBad: boolean } {
-  if (release !== undefined) return { text: t("health.done.release", { count: release.chunks }), isBad: false };
+function outcomeOf({ sync, check, compact, release }: ActionAnswer): Outcome {
+  if (release !== undefined) return [t("health.done.release", { count: release.chunks }), "good"];
   if (sync !== undefined) {
-    const what = changedFiles({ ...sync, failed: sync.failed.length });
-    return { text: t("health.done.sync", { what }), isBad: sync.failed.length > 0 };
+    const failed = sync.failed.length;
+    return [t("health.done.sync", { what: changedFiles({ ...sync, failed }) }), failed > 0 ? "bad" : "good"];
   }
-  const wrong = check?.findings.filter(({ ok }) => !ok) ?? [];
-  if (wrong.length > 0) {
-    const what = wrong.map(({ message, fixed }) => [message, fixed].filter(Boolean).join(": ")).join("; ");
-    return { text: t("health.done.wrong", { count: wrong.length, what }), isBad: true };
+  if (compact !== undefined) {
+    const given = Math.max(0, compact.beforeBytes - compact.afterBytes);
+    return [t("health.done.compact", { bytes: bytes(given) }), "good"];
   }
-  if (check !== undefined) return { text: t("health.done.check", { count: check.findings.length }), isBad: false };
-  const given = compact === undefined ? 0 : Math.max(0, compact.beforeBytes - compact.afterBytes);
-  return { text: t("health.done.compact", { bytes: bytes(given) }), isBad: false };
+  const { findings = [] } = check ?? {};
+  const wrong = findings.filter(({ ok }) => !ok);
+  if (wrong.length === 0) return [t("health.done.check", { count: findings.length }), "good"];
+  const what = wrong.map(({ message, fixed }) => [message, fixed].filter(Boolean).join(": ")).join("; ");
+  return [t("health.done.wrong", { count: wrong.length, what }), "bad"];
 }

@@ -6,155 +6,102 @@ import { bytes, formatted, isWord, sentence, t, when, money, type WordName } fro
 
 const mostSyncs = 12;
 
-export function Card({ title, children }: { title: WordName; children: ComponentChildren }): VNode {
+interface CardProps {
+  title: WordName;
+  children?: ComponentChildren;
+  /** Of a table; no rows: "None". */
+  rows?: readonly (readonly ComponentChildren[])[];
+  head?: readonly WordName[];
+  /** Values by their names; a name without a value is left out. */
+  facts?: Partial<Record<WordName, string | undefined>>;
+}
+
+export function Card({ title, children, rows, head = [], facts = {} }: CardProps): VNode {
+  const named = Object.entries(facts).filter(([, value]) => value);
   return (
     <section class="card">
       <h2>{t(title)}</h2>
       {children}
-    </section>
-  );
-}
-
-type Cells = readonly (string | undefined)[];
-
-interface TableProps {
-  head?: readonly WordName[];
-  rows: readonly { cells: Cells; /** As a bar in the last column. */ size?: number }[];
-}
-
-/** Rows of text, with a bar beside each if they have sizes. */
-function Table({ head, rows }: TableProps): VNode {
-  const most = Math.max(1, ...rows.map(({ size = 0 }) => size));
-  if (rows.length === 0) return <p class="faint">{t("health.none")}</p>;
-  return (
-    <table>
-      {head && (
-        <thead>
+      {rows?.length === 0 && <p class="faint">{t("health.none")}</p>}
+      {rows !== undefined && rows.length > 0 && (
+        <table>
           <tr>
             {head.map((name) => (
               <th key={name}>{t(name)}</th>
             ))}
           </tr>
-        </thead>
+          {rows.map((cells, row) => (
+            <tr key={row}>
+              {cells.map((cell, index) => (
+                <td key={index}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </table>
       )}
-      <tbody>
-        {rows.map(({ cells, size }) => (
-          <tr key={cells.join(" ")}>
-            {cells.map((cell, index) => (
-              <td key={index}>{cell}</td>
-            ))}
-            {size !== undefined && (
-              <td class="bar">
-                <meter value={size} max={most} aria-label={cells[0]} />
-              </td>
-            )}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      <dl class="facts">
+        {named.map(([name, value]) => [<dt key={name}>{t(name as WordName)}</dt>, <dd key={value}>{value}</dd>])}
+      </dl>
+    </section>
   );
-}
-
-/** Names and values; a row without a value is left out. */
-function Facts({ rows }: { rows: readonly (readonly [WordName, string | undefined])[] }): VNode {
-  return (
-    <dl class="facts">
-      {rows.map(([name, value]) => {
-        if (value === undefined || value === "") return null;
-        return [<dt key={name}>{t(name)}</dt>, <dd key={value}>{value}</dd>];
-      })}
-    </dl>
-  );
-}
-
-function sourceName(source: string): string {
-  const name = `source.${source}`;
-  return isWord(name) ? t(name) : source;
-}
-
-function withReason(text: string, reason: string | undefined): string {
-  return reason === undefined ? text : `${text} (${sentence(reason)})`;
 }
 
 /** Indexed files by source, the location of the index, and how changes are detected. */
 export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
-  const { generation, storage, freshness, watch, lastSync } = now;
-  const counts = [
-    t("health.line.files", { count: now.files ?? 0 }),
-    t("notes.passages", { count: now.chunks ?? 0 }),
-    now.backend,
-  ];
-  const build = generation && [
-    String(generation.id),
-    generation.builtAt && t("health.builtAt", { when: when(generation.builtAt) }),
-    generation.next && t("health.next", { files: generation.next.files }),
-  ];
+  const { storage, freshness, lastSync, sourceCounts = [] } = now;
+  const counts = [t("health.line.files", { count: now.files ?? 0 }), t("notes.passages", { count: now.chunks ?? 0 })];
+  const found = sourceCounts.filter(({ files }) => files > 0);
   return (
-    <Card title="health.index">
-      <p>{counts.join(" · ")}</p>
-      <Table
-        head={["health.source", "health.files", "health.chunks", "health.bytes"]}
-        rows={(now.sourceCounts ?? []).flatMap(({ source, files, chunks, bytes: size }) => {
-          return files === 0
-            ? []
-            : {
-                cells: [sourceName(source), formatted(files), formatted(chunks), size === undefined ? "" : bytes(size)],
-              };
-        })}
-      />
-      <Facts
-        rows={[
-          ["health.place", now.dbPath],
-          ["health.disk", storage && bytes(storage.databaseBytes + storage.walBytes)],
-          ["health.generation", build?.filter(Boolean).join(" · ")],
-          ["health.fresh", freshness && withReason(t(`health.by.${freshness.by}`), freshness.reason)],
-          [
-            "health.watch",
-            watch && withReason(t(`health.watch.${watch.mode}`, { count: watch.folders ?? 0 }), watch.reason),
-          ],
-          ["health.sync", lastSync === undefined ? t("health.sync.never") : when(lastSync.finishedAt)],
-        ]}
-      />
+    <Card
+      title="health.index"
+      head={["health.source", "health.files", "health.chunks", "health.bytes"]}
+      rows={found.map(({ source, files, chunks, bytes: size }) => {
+        const name = `source.${source}`;
+        return [isWord(name) ? t(name) : source, formatted(files), formatted(chunks), size && bytes(size)];
+      })}
+      facts={{
+        "health.place": now.dbPath,
+        "health.disk": storage && bytes(storage.databaseBytes + storage.walBytes),
+        "health.fresh":
+          freshness && [t(`health.by.${freshness.by}`), sentence(freshness.reason ?? "")].filter(Boolean).join("; "),
+        "health.sync": lastSync === undefined ? t("health.sync.never") : when(lastSync.finishedAt),
+      }}
+    >
+      <p>{[...counts, now.backend].join(" · ")}</p>
     </Card>
   );
 }
 
 /** Vectors: their provider, number and problems. */
 export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pick<HealthAnswer, "details">): VNode {
-  const { embedding, vector, provider, model } = now;
-  const { budget, circuit, pending, quarantined = [], reason } = embedding ?? {};
-  const spaces = details?.spaces.map((space) => {
-    const size = t("health.space", { vectors: space.vectors, dimensions: space.dimensions });
-    return [`${space.provider} ${space.model}`, size, space.inUse && t("health.inUse")].filter(Boolean).join(" · ");
-  });
+  const { budget, circuit, pending, quarantined = [], reason } = now.embedding ?? {};
+  const spaces = details?.spaces.map(({ provider, model, vectors, dimensions, inUse }) =>
+    [`${provider} ${model}`, t("health.space", { vectors, dimensions }), inUse && t("health.inUse")]
+      .filter(Boolean)
+      .join(" · "),
+  );
   return (
-    <Card title="health.meaning">
-      <Facts
-        rows={[
-          ["health.provider", provider],
-          ["health.model", model],
-          ["health.vectors", vector && formatted(vector.embedded ?? 0)],
-          ["health.budget", budget && t("common.of", { part: budget.usedToday, all: budget.tokensPerDay })],
-          ["health.spaces", spaces?.join("; ")],
-        ]}
-      />
+    <Card
+      title="health.meaning"
+      facts={{
+        "health.provider": now.provider,
+        "health.model": now.model,
+        "health.vectors": now.vector && formatted(now.vector.embedded ?? 0),
+        "health.budget": budget && t("common.of", { part: budget.usedToday, all: budget.tokensPerDay }),
+        "health.spaces": spaces?.join("; "),
+      }}
+    >
       {reason !== undefined && <p class="faint">{withCode(sentence(reason))}</p>}
       {circuit && (
         <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: circuit.reason })}</p>
       )}
       {pending && <p class="warn">{t("health.pending", { count: pending.chunks, reason: pending.reason })}</p>}
-      {quarantined.length > 0 && (
-        <>
-          <h3>{t("health.quarantined")}</h3>
-          <ul>
-            {quarantined.map(({ path, startLine, endLine, reason: why }) => (
-              <li key={`${path} ${startLine}`}>
-                {path}:{startLine}-{endLine} {why}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      {quarantined.length > 0 && <h3>{t("health.quarantined")}</h3>}
+      {quarantined.map(({ path, startLine, endLine, reason: why }) => (
+        <p key={`${path} ${startLine}`}>
+          {path}:{startLine}-{endLine} {why}
+        </p>
+      ))}
     </Card>
   );
 }
@@ -170,29 +117,28 @@ export function changedFiles(of: Partial<Record<(typeof kinds)[number], number |
 /** The last syncs of all processes, newest first, with their durations. */
 export function HistoryCard({ syncs }: Pick<IndexDetails, "syncs">): VNode {
   return (
-    <Card title="health.history">
-      <Table
-        head={["health.history.when", "health.history.why", "health.history.what", "health.history.ms"]}
-        rows={syncs.slice(0, mostSyncs).map(({ finishedAt, reason, error, durationMs, ...files }) => {
-          const at = when(finishedAt, { dateStyle: "medium", timeStyle: "medium" });
-          const cells = [at, reason, error ?? changedFiles(files), formatted(Math.round(durationMs))];
-          return { cells };
-        })}
-      />
-    </Card>
+    <Card
+      title="health.history"
+      head={["health.history.when", "health.history.why", "health.history.what", "health.history.ms"]}
+      rows={syncs.slice(0, mostSyncs).map(({ finishedAt, reason, error, durationMs, ...files }) => {
+        return [when(finishedAt), reason, error ?? changedFiles(files), formatted(Math.round(durationMs))];
+      })}
+    />
   );
 }
 
-/** Tokens sent to providers by day, and their cost if known. */
+/** Tokens sent to providers by day, with a bar for each, and their cost if known. */
 export function UsageCard({ usage, details }: Pick<HealthAnswer, "usage" | "details">): VNode {
   const { price } = details ?? {};
+  const max = Math.max(1, ...usage.map(({ tokens }) => tokens));
   return (
-    <Card title="health.usage">
-      <Table
-        rows={usage.map(({ day, tokens, usd }) => {
-          return { cells: [day, formatted(tokens), usd === undefined ? "" : money(usd)], size: tokens };
-        })}
-      />
+    <Card
+      title="health.usage"
+      rows={usage.map(({ day, tokens, usd }) => {
+        const bar = <meter value={tokens} max={max} aria-label={day} />;
+        return [day, formatted(tokens), usd !== undefined && money(usd), bar];
+      })}
+    >
       {price && <p class="faint">{t("health.price", { price: money(price.usdPerMillionTokens), day: price.asOf })}</p>}
     </Card>
   );

@@ -29,11 +29,9 @@ export default function HealthView(): VNode {
         </section>
         {notices.length > 0 && (
           <Card title="health.notices">
-            <ul>
-              {notices.map((notice) => (
-                <li key={notice}>{withCode(sentence(notice))}</li>
-              ))}
-            </ul>
+            {notices.map((notice) => (
+              <p key={notice}>{withCode(sentence(notice))}</p>
+            ))}
           </Card>
         )}
         {now && <IndexCard now={now} />}

@@ -1,7 +1,8 @@
 import type { LoggedChange } from "@memslot/agent-kit";
+import type { MemoryFile } from "@memslot/core";
 import type { VNode } from "preact";
 import type { HomeNote } from "../../../src/api-types.ts";
-import { Icon } from "../../components/common-components.tsx";
+import { Icon, type IconName, languageOf } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { t, when } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
@@ -21,22 +22,42 @@ export function Log({ note: { path, text, isCut } }: { note: HomeNote }): VNode 
   );
 }
 
-/** Who changed which note, and when; a row leads to the changes of its note. */
-export function ChangeRows({ changes }: { changes: readonly LoggedChange[] }): VNode {
+/** One link, with short texts at its end. */
+export interface Row {
+  href: string;
+  icon: IconName;
+  text: string;
+  /** The tooltip. */
+  title: string;
+  ends: readonly (string | undefined)[];
+}
+
+export function Rows({ rows }: { rows: readonly Row[] }): VNode {
   return (
     <ul class="rows">
-      {changes.map(({ id, path, by, at }) => (
-        <li key={id}>
-          <a href={pathWith("/changes", { path })} title={path}>
-            <Icon name="bot" />
-            <span class="line grow">{path}</span>
-            <span class="faint small line">{by}</span>
-            <time class="faint small" dateTime={at}>
-              {when(at, { timeStyle: "short" })}
-            </time>
+      {rows.map(({ href, icon, text, title, ends }, index) => (
+        <li key={index}>
+          <a href={href} title={title}>
+            <Icon name={icon} />
+            <span class="line grow" lang={languageOf(text)}>
+              {text}
+            </span>
+            {ends.map((end) => end && <span class="faint small">{end}</span>)}
           </a>
         </li>
       ))}
     </ul>
   );
+}
+
+/** A note by its title, or its path, and when it was changed. */
+export function noteRow({ path, title = path, modified }: Pick<MemoryFile, "path" | "title" | "modified">): Row {
+  const ends = [modified && when(modified, { dateStyle: "medium" })];
+  return { href: noteHref(path), icon: "file-text", text: title, title: path, ends };
+}
+
+/** Who changed which note, and when; it leads to the changes of the note. */
+export function changeRow({ path, by, at }: LoggedChange): Row {
+  const ends = [by, when(at, { timeStyle: "short" })];
+  return { href: pathWith("/changes", { path }), icon: "bot", text: path, title: path, ends };
 }

@@ -4,8 +4,7 @@ import { Failed, Loading } from "../../components/common-components.tsx";
 import { useFocusKeys } from "../../components/shortcuts.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t, when } from "../../words/translate.ts";
-import { NoteRow } from "../notes/note-row.tsx";
-import { ChangeRows, Log } from "./day-content.tsx";
+import { changeRow, Log, noteRow, Rows } from "./day-content.tsx";
 
 import "./home.css";
 
@@ -25,22 +24,14 @@ export default function HomeView(): VNode {
       </div>
       <aside>
         <h2>{t("home.pinned")}</h2>
-        <ul class="rows">
-          {pinned.map(({ path }) => (
-            <NoteRow key={path} path={path} title={undefined} icon="pin" />
-          ))}
-        </ul>
+        <Rows rows={pinned.map(({ path }) => ({ ...noteRow({ path }), icon: "pin" }))} />
         {pinned.length === 0 && <p class="faint small">{t("home.pinned.none")}</p>}
         <h2>{t("home.changes")}</h2>
         {changes.length === 0 && <p class="faint small">{t("home.changes.none")}</p>}
-        <ChangeRows changes={changes} />
+        <Rows rows={changes.map(changeRow)} />
         {changeCount > changes.length && <a href="/changes">{t("home.changes.all", { count: changeCount })}</a>}
         <h2>{t("search.begin")}</h2>
-        <ul class="rows">
-          {recent.map(({ path, title, modified }) => (
-            <NoteRow key={path} path={path} title={title} at={modified} />
-          ))}
-        </ul>
+        <Rows rows={recent.map(noteRow)} />
       </aside>
     </div>
   );

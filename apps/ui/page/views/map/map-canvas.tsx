@@ -1,7 +1,7 @@
 import { type Selection, select } from "d3-selection";
-import { zoom as createZoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
+import { zoom as createZoom, zoomIdentity } from "d3-zoom";
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { theme } from "../../state/preferences.ts";
 import { t } from "../../words/translate.ts";
 import { drawLabels, drawPoints, type Label } from "./draw-map.ts";
@@ -22,25 +22,19 @@ interface PictureProps {
 const reach = 12;
 const step = 60;
 const zoomStep = 1.4;
-const moveMs = 700;
 
 /** The points, moved and zoomed with a pointer, two fingers, a wheel or keys. */
 export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: PictureProps): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const zoomer = useRef<{
-    by: ZoomBehavior<HTMLCanvasElement, unknown>;
-    on: Selection<HTMLCanvasElement, unknown, null, undefined>;
-  }>(undefined);
-  /** The last places, and those before it, from which the points move. */
-  const drawn = useRef({ places, from: places, since: -moveMs });
+  const by = useMemo(() => createZoom<HTMLCanvasElement, unknown>().scaleExtent(zoomLimits), []);
+  const on = (): Selection<HTMLCanvasElement, unknown, null, undefined> => select(canvas.current as HTMLCanvasElement);
   const [frame, setFrame] = useState<Frame>({ width: 0, height: 0, zoom: zoomIdentity });
 
   useEffect(() => {
     const own = canvas.current;
     if (own === null) return undefined;
-    const by = createZoom<HTMLCanvasElement, unknown>().scaleExtent(zoomLimits);
     by.on("zoom", ({ transform }: { transform: Frame["zoom"] }) => setFrame((now) => ({ ...now, zoom: transform })));
-    zoomer.current = { by, on: select<HTMLCanvasElement, unknown>(own).call(by).on("dblclick.zoom", null) };
+    on().call(by).on("dblclick.zoom", null);
     const observer = new ResizeObserver(() => {
       const { clientWidth: width, clientHeight: height } = own;
       by.translateExtent([
@@ -52,12 +46,7 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
     observer.observe(own);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => zoomer.current?.by.transform(zoomer.current.on, zoomTo(frame, places, shown)), [shown]);
-  if (drawn.current.places !== places) {
-    const from = drawn.current.places;
-    const isStill = from.x.length !== places.x.length || matchMedia("(prefers-reduced-motion: reduce)").matches;
-    drawn.current = { places, from, since: isStill ? -moveMs : performance.now() };
-  }
+  useEffect(() => by.transform(on(), zoomTo(frame, places, shown)), [shown]);
   const shade = theme.value;
   useEffect(() => {
     const own = canvas.current;
@@ -66,29 +55,20 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
     const [width, height] = [Math.round(frame.width * density), Math.round(frame.height * density)];
     if (own.width !== width || own.height !== height) Object.assign(own, { width, height });
     const size = Math.max(3, Math.min(9, 110 / Math.sqrt(kinds.length))) + Math.sqrt(frame.zoom.k) / 2;
-    const { from, since } = drawn.current;
-    const draw = (): void => {
-      const part = Math.min(1, (performance.now() - since) / moveMs);
-      const moved = (axis: "x" | "y"): readonly number[] => {
-        const done = part * part * (3 - 2 * part);
-        return from[axis].map((value, index) => value + ((places[axis][index] ?? 0) - value) * done);
-      };
-      drawPoints(own, frame, part < 1 ? { x: moved("x"), y: moved("y") } : places, kinds, size);
-      drawLabels(own, frame, part < 1 ? [] : labels);
-      if (part < 1) request = requestAnimationFrame(draw);
-    };
-    let request = requestAnimationFrame(draw);
+    const request = requestAnimationFrame(() => {
+      drawPoints(own, frame, places, kinds, size);
+      drawLabels(own, frame, labels);
+    });
     return () => cancelAnimationFrame(request);
   }, [frame, places, kinds, labels, shade]);
 
   const under = ({ offsetX, offsetY }: MouseEvent): number | undefined =>
     pointAt(places, frame, offsetX, offsetY, reach);
   const press = (event: KeyboardEvent): void => {
-    if (zoomer.current === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    const { by, on } = zoomer.current;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { k } = frame.zoom;
-    const move = (x: number, y: number) => () => by.translateBy(on, (x * step) / k, (y * step) / k);
-    const grow = (factor: number) => () => by.scaleBy(on, factor);
+    const move = (x: number, y: number) => () => by.translateBy(on(), (x * step) / k, (y * step) / k);
+    const grow = (factor: number) => () => by.scaleBy(on(), factor);
     const keys: Record<string, (() => void) | undefined> = {
       ArrowLeft: move(1, 0),
       ArrowRight: move(-1, 0),
@@ -99,9 +79,10 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
       "-": grow(1 / zoomStep),
       "0": grow(1 / k),
     };
-    if (keys[event.key] === undefined) return;
+    const act = keys[event.key];
+    if (act === undefined) return;
     event.preventDefault();
-    keys[event.key]?.();
+    act();
   };
   return (
     <div class="map-picture" role="group" aria-label={t("map.picture")} tabIndex={0} onKeyDown={press}>

@@ -24,10 +24,8 @@ export function toPixels({ width, height, zoom }: Frame, x: number, y: number): 
 export function zoomTo(frame: Frame, { x, y }: Places, points: readonly number[]): ZoomTransform {
   const places = points.map((index) => toPixels({ ...frame, zoom: zoomIdentity }, x[index] ?? 0, y[index] ?? 0));
   if (places.length === 0) return zoomIdentity;
-  const [left, right, top, bottom] = [0, 1].flatMap((axis) => {
-    const values = places.map((place) => place[axis] ?? 0);
-    return [Math.min(...values), Math.max(...values)];
-  }) as [number, number, number, number];
+  const [atX, atY] = [places.map(([x0]) => x0), places.map(([, y0]) => y0)];
+  const [left, right, top, bottom] = [Math.min(...atX), Math.max(...atX), Math.min(...atY), Math.max(...atY)];
   const fits = 0.8 * Math.min(frame.width / (right - left || 1), frame.height / (bottom - top || 1));
   return zoomIdentity
     .translate(frame.width / 2, frame.height / 2)

@@ -23,10 +23,12 @@ export function refine({ values, dimensions, ...first }: FinePoints): Places | u
   const pointAt = (index: number): number[] => [...values.subarray(index * dimensions, (index + 1) * dimensions)];
   const step = Math.ceil(count / mostLandmarks);
   const landmarks = Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
+  // Pseudo-random numbers (Park and Miller 1988): equal points have equal layouts.
+  let seed = 1;
   const umap = new UMAP({
     nComponents: 2,
     nNeighbors: Math.min(neighbours, Math.ceil(Math.sqrt(landmarks.length))),
-    random: numbers(1),
+    random: () => (seed = (seed * 16_807) % 2_147_483_647) / 2_147_483_647,
   });
   const laid = umap.fit(landmarks.map(pointAt));
   const places = Array.from({ length: count }, (_, index) => (index % step === 0 ? laid[index / step] : undefined));
@@ -69,15 +71,4 @@ function fitted(values: readonly number[]): number[] {
   );
   const half = (most - least) / 2 || 1;
   return values.map((value) => Math.round((5_000 * (value - least - half)) / half) / 5_000);
-}
-
-/** Pseudo-random numbers from 0 to 1 (mulberry32). */
-function numbers(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -9,7 +9,7 @@ import { t } from "../../words/translate.ts";
 import { citationIn, noteAt, noteHref } from "./note-addresses.ts";
 import { NoteDialog } from "./note-dialog.tsx";
 import { NotePane } from "./note-pane.tsx";
-import { NoNotes } from "./note-row.tsx";
+import { NoNotes } from "./no-notes.tsx";
 import { NotesTree } from "./notes-tree.tsx";
 
 import "./notes.css";

@@ -9,7 +9,7 @@ import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
 import { said, sentence, t } from "../../words/translate.ts";
-import { NoNotes } from "../notes/note-row.tsx";
+import { NoNotes } from "../notes/no-notes.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions, searchPath } from "./questions.ts";
 import { bestLineNumber, isConversation, ResultCard, resultHref } from "./result-card.tsx";

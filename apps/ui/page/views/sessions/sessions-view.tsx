@@ -2,7 +2,7 @@ import type { ListedTranscript } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { SessionsAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Icon, languageOf, Loading, Tabs } from "../../components/common-components.tsx";
-import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
+import { moveByArrows, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
@@ -19,8 +19,9 @@ interface Row {
   /** Names the conversation for hosts and files: a tooltip. */
   id: string;
   /** Of the transcript; absent if there is none. */
-  path?: string | undefined;
-  facts: (string | false | undefined)[];
+  path?: string;
+  /** Formatted when the row is visible: dates of thousands of rows take long. */
+  facts: () => (string | false | undefined)[];
   more?: VNode | undefined;
 }
 
@@ -33,9 +34,10 @@ export default function SessionsView(): VNode {
   const { data, error } = useQuery<SessionsAnswer>("/api/sessions");
   const [open, filter = ""] = ["file", "filter"].map((name) => query.value.get(name) ?? undefined);
   const tab = tabs.find((name) => name === query.value.get("tab")) ?? "sessions";
-  const kept = { tab: query.value.get("tab") ?? undefined, filter };
+  const hrefOf = (file?: string): string =>
+    pathWith("/sessions", { tab: query.value.get("tab") ?? undefined, filter, file });
   useFocusKeys(links);
-  useShortcuts([{ keys: "Escape", label: "keys.back", run: () => go(pathWith("/sessions", kept)) }]);
+  useShortcuts([{ keys: "Escape", label: "keys.back", run: () => go(hrefOf()) }]);
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading lines={9} />;
   const { count, broken } = data.handOvers;
@@ -53,15 +55,9 @@ export default function SessionsView(): VNode {
   const wanted = filter.trim().toLocaleLowerCase();
   const rows = all.filter(({ title, id }) => `${title}\n${id}`.toLocaleLowerCase().includes(wanted));
   const found = rows.findIndex(({ path }) => path !== undefined && path === open);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === undefined) return;
-    event.preventDefault();
-    moveFocus(links, step);
-  };
   return (
     <div class={open === undefined ? "split sessions" : "split sessions has-detail"}>
-      <aside class="list" onKeyDown={onKeyDown}>
+      <aside class="list" onKeyDown={(event) => moveByArrows(event, links)}>
         {open === undefined && <h1 class="hidden">{t("sessions.title")}</h1>}
         <Tabs
           id="sessions"
@@ -87,12 +83,21 @@ export default function SessionsView(): VNode {
             keyOf={({ key }) => key}
             rowPixels={rowPixels}
             current={found < 0 ? undefined : found}
-            rowOf={(row, index) => (
-              <SessionRow
-                row={row}
-                href={row.path && pathWith("/sessions", { ...kept, file: row.path })}
-                isOpen={index === found}
-              />
+            rowOf={({ title, id, path, facts, more }, index) => (
+              <div class="session">
+                <a
+                  class="title"
+                  {...(path && { href: hrefOf(path) })}
+                  title={id}
+                  aria-current={index === found || undefined}
+                >
+                  <span class="line" lang={languageOf(title)}>
+                    {title}
+                  </span>
+                  <span class="faint small line">{facts().filter(Boolean).join(" · ")}</span>
+                </a>
+                {more}
+              </div>
             )}
           />
           {all.length < counts[tab] && (
@@ -105,7 +110,7 @@ export default function SessionsView(): VNode {
           <p class="faint">{t("sessions.choose")}</p>
         ) : (
           <>
-            <a class="back button quiet" href={pathWith("/sessions", kept)}>
+            <a class="back button quiet" href={hrefOf()}>
               <Icon name="arrow-left" /> {t("keys.back")}
             </a>
             <TranscriptPane path={open} title={all.find(({ path }) => path === open)?.title} key={open} />
@@ -116,50 +121,16 @@ export default function SessionsView(): VNode {
   );
 }
 
-function SessionRow({
-  row: { title, id, facts, more },
-  href,
-  isOpen,
-}: {
-  row: Row;
-  href: string | undefined;
-  isOpen: boolean;
-}): VNode {
-  const lines = (
-    <>
-      <span class="line" lang={languageOf(title)}>
-        {title}
-      </span>
-      <span class="faint small">{facts.filter(Boolean).join(" · ")}</span>
-    </>
-  );
-  return (
-    <div class={isOpen ? "session open" : "session"}>
-      {href === undefined ? (
-        <div class="title" title={id}>
-          {lines}
-        </div>
-      ) : (
-        <a class="title" href={href} title={id} aria-current={isOpen || undefined}>
-          {lines}
-        </a>
-      )}
-      {more}
-    </div>
-  );
-}
-
 function rowsOf(tab: (typeof tabs)[number], { sessions, journal, handOvers }: SessionsAnswer): Row[] {
   if (tab !== "handOvers") return (tab === "journal" ? journal : sessions).transcripts.map(rowOf);
   const bySession = new Map(sessions.transcripts.map((each) => [each.sessionId, rowOf(each)]));
   return handOvers.all.map(({ state, at, messages, sessionId, sessionKey, tries = 0, lastError, citations = [] }) => {
-    const row = bySession.get(sessionId);
     return {
+      title: t("sessions.untitled"),
+      id: sessionKey ?? sessionId,
+      ...bySession.get(sessionId),
       key: `${sessionId} ${at}`,
-      title: row?.title ?? t("sessions.untitled"),
-      id: sessionKey ?? row?.id ?? sessionId,
-      path: row?.path,
-      facts: [t(`sessions.state.${state}`), t("sessions.messages", { count: messages }), when(at)],
+      facts: () => [t(`sessions.state.${state}`), t("sessions.messages", { count: messages }), when(at)],
       more: (
         <>
           {lastError !== undefined && (
@@ -176,17 +147,16 @@ function rowsOf(tab: (typeof tabs)[number], { sessions, journal, handOvers }: Se
   });
 }
 
-function rowOf({ path, title, to, messages, audience, isCurrent, sessionId, sessionKey }: ListedTranscript): Row {
+function rowOf({ path, title, to, messages, audience, sessionId, sessionKey }: ListedTranscript): Row {
   return {
     key: path,
     title: title ?? t("sessions.untitled"),
     id: sessionKey ?? sessionId,
     path,
-    facts: [
+    facts: () => [
       to && when(to),
       messages !== undefined && t("sessions.messages", { count: messages }),
-      audience && t(`sessions.audience.${audience}`),
-      isCurrent && t("sessions.current"),
+      audience === "shared" && t("sessions.audience.shared"),
     ],
   };
 }

@@ -1,6 +1,6 @@
 import type { TranscriptFacts, TranscriptPage, TranscriptShown } from "@memslot/agent-kit";
 import type { ComponentChildren, VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { Failed, IconButton, languageOf, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { VirtualList } from "../../components/virtual-list.tsx";
@@ -11,6 +11,7 @@ import { bytes, t, when } from "../../words/translate.ts";
 import { citationIn, noteHref } from "../notes/note-addresses.ts";
 
 const rowPixels = 96;
+const nowhere = { from: undefined, before: undefined, at: undefined };
 
 /** One conversation, or a part of a large one, with its totals and a search. */
 export function TranscriptPane({ path, title }: { path: string; title: string | undefined }): VNode {
@@ -25,23 +26,20 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   const pattern = words.trim() === "" ? undefined : patternOf(words.trim());
   const hits = useMemo(
     () =>
-      pattern === undefined
-        ? []
-        : entries.flatMap((entry, index) => (textsOf(entry).some((text) => text.search(pattern) >= 0) ? index : [])),
+      pattern ? entries.flatMap((each, index) => (textsOf(each).some((text) => pattern.test(text)) ? index : [])) : [],
     [data, words],
   );
-  useShortcuts([{ keys: "mod+f", label: "sessions.find", run: focusFind }]);
+  const field = useRef<HTMLInputElement>(null);
+  useShortcuts([{ keys: "mod+f", label: "sessions.find", run: () => field.current?.focus() }]);
   if (error) return <Failed error={error} />;
   if (data === undefined) return <Loading />;
   const { start, end, bytes: size, broken } = data;
   const place = Math.min(hit, hits.length - 1);
   const asked = at === undefined ? undefined : entries.findIndex((entry) => entry.start >= Number(at));
   const current = hits[place] ?? asked;
-  const goTo = (changes: Partial<Record<"from" | "before", string>>): void =>
-    goWith({ from: undefined, before: undefined, at: undefined, ...changes });
-  const step = (steps: number): void => setHit((place + steps + hits.length) % hits.length);
+  const step = (steps: number): void => setHit((place + steps + hits.length) % Math.max(1, hits.length));
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "Enter" && hits.length > 0) step(event.shiftKey ? -1 : 1);
+    if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape") goWith({ find: undefined }, { replace: true });
   };
   return (
@@ -52,6 +50,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
       <Facts path={path} />
       <p class="row find">
         <input
+          ref={field}
           class="grow"
           type="search"
           aria-label={t("sessions.find")}
@@ -68,21 +67,17 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
             <span class="faint small" role="status">
               {hits.length === 0 ? t("sessions.findNone") : t("sessions.findAt", { part: place + 1, all: hits.length })}
             </span>
-            <IconButton
-              icon="chevron-left"
-              label={t("sessions.findPrevious")}
-              onClick={() => hits.length && step(-1)}
-            />
-            <IconButton icon="chevron-right" label={t("sessions.findNext")} onClick={() => hits.length && step(1)} />
+            <IconButton icon="chevron-left" label={t("sessions.findPrevious")} onClick={() => step(-1)} />
+            <IconButton icon="chevron-right" label={t("sessions.findNext")} onClick={() => step(1)} />
           </>
         )}
       </p>
       {(start > 0 || end < size) && (
         <nav class="row" aria-label={t("sessions.parts")}>
-          <button type="button" disabled={start === 0} onClick={() => goTo({ before: String(start) })}>
+          <button type="button" disabled={start === 0} onClick={() => goWith({ ...nowhere, before: String(start) })}>
             {t("sessions.earlier")}
           </button>
-          <button type="button" disabled={end >= size} onClick={() => goTo({ from: String(end) })}>
+          <button type="button" disabled={end >= size} onClick={() => goWith({ ...nowhere, from: String(end) })}>
             {t("sessions.later")}
           </button>
           <span class="faint small">
@@ -104,10 +99,6 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
       />
     </section>
   );
-}
-
-function focusFind(): void {
-  document.querySelector<HTMLInputElement>(".find input")?.focus();
 }
 
 function patternOf(words: string): RegExp {
@@ -142,42 +133,39 @@ function Facts({ path }: { path: string }): VNode | null {
     t("sessions.results", { count: results }),
     bytes(size),
   ];
-  const lists = [
-    {
-      title: t("sessions.compactions", { count: compactionCount }),
-      items: compactions.map(({ start, at, dropped, fates, text }) => (
-        <li key={start}>
-          <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
-          {t("sessions.dropped", { count: dropped })}
-          {fatesOf.map((fate) => fates[fate] && ` · ${t(`sessions.state.${fate}`)}: ${fates[fate]}`)}
-          <p class="said">{text}</p>
-        </li>
-      )),
-    },
-    {
-      title: t("sessions.recalls", { count: recallCount }),
-      items: recalls.map(({ start, tool, question, results: found, resultCount, said }) => (
-        <li key={`${start} ${question}`}>
-          <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
-          {resultCount !== undefined && t("sessions.found", { count: resultCount })} {found && <Cited places={found} />}
-          {said !== undefined && <span class="faint">{said}</span>}
-        </li>
-      )),
-    },
-  ];
   return (
     <>
       <p class="faint small">{facts.join(" · ")}</p>
-      {lists.map(
-        ({ title, items }) =>
-          items.length > 0 && (
-            <details key={title}>
-              <summary>{title}</summary>
-              <ul>{items}</ul>
-            </details>
-          ),
-      )}
+      <Folded title={t("sessions.compactions", { count: compactionCount })}>
+        {compactions.map(({ start, at, dropped, fates, text }) => (
+          <li key={start}>
+            <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
+            {t("sessions.dropped", { count: dropped })}
+            {fatesOf.map((fate) => fates[fate] && ` · ${t(`sessions.state.${fate}`)}: ${fates[fate]}`)}
+            <p class="said">{text}</p>
+          </li>
+        ))}
+      </Folded>
+      <Folded title={t("sessions.recalls", { count: recallCount })}>
+        {recalls.map(({ start, tool, question, results: found = [], resultCount, said }) => (
+          <li key={`${start} ${question}`}>
+            <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
+            {resultCount !== undefined && t("sessions.found", { count: resultCount })} <Cited places={found} />
+            <span class="faint">{said}</span>
+          </li>
+        ))}
+      </Folded>
     </>
+  );
+}
+
+function Folded({ title, children }: { title: string; children: readonly VNode[] }): VNode | null {
+  if (children.length === 0) return null;
+  return (
+    <details>
+      <summary>{title}</summary>
+      <ul>{children}</ul>
+    </details>
   );
 }
 
@@ -189,7 +177,7 @@ function lineOf(entry: TranscriptShown, pattern: RegExp | undefined, isCurrent: 
     <article class={`said-by ${kind}`} aria-current={isCurrent || undefined}>
       <p class="faint small">
         <strong>{t(`sessions.role.${kind}`, { tool: entry.kind === "result" ? entry.tool : "" })}</strong>{" "}
-        {entry.at !== undefined && when(entry.at, { dateStyle: "medium", timeStyle: "short" })}
+        {entry.at !== undefined && when(entry.at)}
       </p>
       {text !== "" && (
         <p class="said" lang={languageOf(text)}>

@@ -1,35 +1,31 @@
-/** A calendar day as `2026-03-05`, without a time zone. */
-function dayOf(year: number, month: number, date: number): string {
-  return new Date(Date.UTC(year, month, date)).toISOString().slice(0, 10);
-}
+const dayMs = 24 * 60 * 60 * 1000;
 
-export function partsOf(day: string): [year: number, month: number, date: number] {
-  const [year = 1970, month = 1, date = 1] = day.split("-").map(Number);
-  return [year, month - 1, date];
+/** A calendar day as `2026-03-05`, without a time zone. */
+function dayOf(time: Date | number): string {
+  return new Date(time).toISOString().slice(0, 10);
 }
 
 /** A day this many days later, or earlier. */
 export function moved(day: string, days: number): string {
-  const [year, month, date] = partsOf(day);
-  return dayOf(year, month, date + days);
+  return dayOf(Date.parse(day) + days * dayMs);
 }
 
 /** The same day of another month; the last one of a shorter month. */
 export function movedMonths(day: string, months: number): string {
-  const [year, month, date] = partsOf(day);
-  const last = dayOf(year, month + months + 1, 0);
-  return dayOf(year, month + months, Math.min(date, partsOf(last)[2]));
+  const to = new Date(day);
+  to.setUTCMonth(to.getUTCMonth() + months);
+  if (to.getUTCDate() !== Number(day.slice(8))) to.setUTCDate(0);
+  return dayOf(to);
 }
 
 /** The whole weeks of a year; 1 is Monday, 7 Sunday. */
-export function weeksOf(year: number, firstDay: number): string[][] {
-  const first = dayOf(year, 0, 1);
-  const weekday = new Date(first).getUTCDay();
-  const start = moved(first, -((weekday - firstDay + 7) % 7));
+export function weeksOf(year: string, firstDay: number): string[][] {
+  const first = `${year}-01-01`;
+  const before = (new Date(first).getUTCDay() - firstDay + 7) % 7;
   const weeks = Array.from({ length: 54 }, (_, week) =>
-    Array.from({ length: 7 }, (_day, index) => moved(start, week * 7 + index)),
+    Array.from({ length: 7 }, (_day, index) => moved(first, week * 7 + index - before)),
   );
-  return weeks.filter((week) => week.some((day) => partsOf(day)[0] === year));
+  return weeks.filter((week) => week.some((day) => day.startsWith(year)));
 }
 
 /** Regions whose week begins on Saturday, and on Sunday, by Unicode CLDR 48. */

@@ -1,13 +1,13 @@
+import type { ListedTranscript } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { DayAnswer, TimeAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Icon, IconButton, Loading } from "../../components/common-components.tsx";
+import { Empty, Failed, IconButton, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
-import { t, when } from "../../words/translate.ts";
-import { ChangeRows, Log } from "../home/day-content.tsx";
-import { NoteRow } from "../notes/note-row.tsx";
+import { t, when, type WordName } from "../../words/translate.ts";
+import { changeRow, Log, noteRow, type Row, Rows } from "../home/day-content.tsx";
 import { transcriptHref } from "../sessions/transcript-pane.tsx";
 import { moved, movedMonths } from "./calendar-math.ts";
 import { Year } from "./year.tsx";
@@ -18,7 +18,8 @@ import "./time.css";
 export default function TimeView(): VNode {
   const { data, error } = useQuery<TimeAnswer>("/api/time");
   const today = data?.today;
-  const chosen = query.value.get("day") ?? today;
+  const asked = query.value.get("day") ?? "";
+  const chosen = /^\d{4}-\d\d-\d\d$/u.test(asked) ? asked : today;
   // No day is after today, unless a note says so.
   const first = chosen && moved(chosen, chosen === today ? -2 : -1);
   const columns = useQuery<DayAnswer[]>(first && pathWith("/api/time/days", { from: first }), { keep: true });
@@ -54,7 +55,7 @@ export default function TimeView(): VNode {
           <IconButton icon="chevron-right" label={t("time.yearAfter")} onClick={goYears(1)} />
         </nav>
       </header>
-      <Year chosen={chosen} today={data.today} days={new Map(data.days.map((each) => [each.day, each]))} />
+      <Year chosen={chosen} today={data.today} days={data.days} />
       <p class="faint small">
         {data.undated > 0 && t("time.undated", { count: data.undated })}{" "}
         {data.left > 0 && t("sessions.left", { count: data.left })}
@@ -70,36 +71,11 @@ export default function TimeView(): VNode {
 
 function Day({ answer, isChosen }: { answer: DayAnswer; isChosen: boolean }): VNode {
   const { day, logs, notes, noteCount, sessions, changes } = answer;
-  const isEmpty = logs.length + noteCount + sessions.length + changes.length === 0;
-  const parts = [
-    ["nav.changes", changes.length, <ChangeRows changes={changes} />],
-    [
-      "time.sessions",
-      sessions.length,
-      <ul class="rows">
-        {sessions.map(({ path, title, sessionKey, sessionId, from, to }) => (
-          <li key={path}>
-            <a href={transcriptHref(path)} title={sessionKey ?? sessionId}>
-              <Icon name="messages-square" />
-              <span class="line grow">{title ?? t("sessions.untitled")}</span>
-              <span class="faint small">
-                {[from, to].map((at) => at && when(at, { timeStyle: "short" })).join(" – ")}
-              </span>
-            </a>
-          </li>
-        ))}
-      </ul>,
-    ],
-    [
-      "time.notes",
-      noteCount,
-      <ul class="rows">
-        {notes.map(({ path, title }) => (
-          <NoteRow key={path} path={path} title={title} />
-        ))}
-      </ul>,
-    ],
-  ] as const;
+  const lists: [WordName, Row[]][] = [
+    ["nav.changes", changes.map(changeRow)],
+    ["time.sessions", sessions.map(sessionRow)],
+    ["time.notes", notes.map(({ path, title }) => noteRow({ path, title }))],
+  ];
   return (
     <section class={isChosen ? "chosen" : ""} aria-live={isChosen ? "polite" : "off"}>
       <h2>
@@ -107,20 +83,31 @@ function Day({ answer, isChosen }: { answer: DayAnswer; isChosen: boolean }): VN
           {when(day, { weekday: "short", day: "numeric", month: "long", timeZone: "UTC" })}
         </a>
       </h2>
-      {isEmpty && <p class="faint">{t("time.nothing")}</p>}
+      {[logs, ...lists.map(([, rows]) => rows)].flat().length === 0 && <p class="faint">{t("time.nothing")}</p>}
       {logs.map((log) => (
         <Log key={log.path} note={log} />
       ))}
-      {parts.map(
-        ([title, count, rows]) =>
-          count > 0 && (
+      {lists.map(
+        ([title, rows]) =>
+          rows.length > 0 && (
             <div key={title}>
               <h3>{t(title)}</h3>
-              {rows}
+              <Rows rows={rows} />
             </div>
           ),
       )}
       {notes.length < noteCount && <p class="faint small">{t("sessions.left", { count: noteCount - notes.length })}</p>}
     </section>
   );
+}
+
+function sessionRow({ path, title, sessionKey, sessionId, from, to }: ListedTranscript): Row {
+  const times = [from, to].map((at) => at && when(at, { timeStyle: "short" }));
+  return {
+    href: transcriptHref(path),
+    icon: "messages-square",
+    text: title ?? t("sessions.untitled"),
+    title: sessionKey ?? sessionId,
+    ends: [[...new Set(times)].join(" – ")],
+  };
 }

@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { TimeDay } from "../../../src/api-types.ts";
+import type { TimeAnswer, TimeDay } from "../../../src/api-types.ts";
 import { goWith } from "../../state/page-address.ts";
 import { localeName, t } from "../../words/translate.ts";
-import { firstDayIn, moved, movedMonths, partsOf, weeksOf } from "./calendar-math.ts";
+import { firstDayIn, moved, movedMonths, weeksOf } from "./calendar-math.ts";
 
 /** The lowest amount of each step of colour. */
 const steps = [0, 1, 5, 20, 80] as const;
@@ -11,17 +11,12 @@ const steps = [0, 1, 5, 20, 80] as const;
 /** Where weeks are rows, as on a phone; elsewhere they are columns. As in the styles. */
 const rows = matchMedia("(max-width: 45rem), (pointer: coarse)");
 
-interface YearProps {
-  chosen: string;
-  today: string;
-  days: ReadonlyMap<string, TimeDay>;
-}
-
 /** The year of a day as weeks, with a colour for the amount of each day. Arrow keys move by a day or week, page keys by a month. */
-export function Year({ chosen, today, days }: YearProps): VNode {
+export function Year({ chosen, today, days: known }: Pick<TimeAnswer, "today" | "days"> & { chosen: string }): VNode {
+  const days = new Map(known.map((each) => [each.day, each]));
   const box = useRef<HTMLDivElement>(null);
   const isMoving = useRef(false);
-  const [year] = partsOf(chosen);
+  const year = chosen.slice(0, 4);
   useEffect(() => {
     const cell = box.current?.querySelector('button[tabindex="0"]');
     if (!(cell instanceof HTMLElement) || !box.current) return;
@@ -45,24 +40,22 @@ export function Year({ chosen, today, days }: YearProps): VNode {
     isMoving.current = true;
     goWith({ day: to }, { replace: true });
   };
-  const format = (style: Intl.DateTimeFormatOptions): ((day: string) => string) => {
-    const formatter = new Intl.DateTimeFormat(localeName(), { ...style, timeZone: "UTC" });
-    return (day) => formatter.format(new Date(day));
-  };
+  const format = (style: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
+    new Intl.DateTimeFormat(localeName(), { ...style, timeZone: "UTC" });
   const [weekday, month, full] = [
     format({ weekday: "short" }),
     format({ month: "short" }),
     format({ dateStyle: "full" }),
   ];
   const weeks = weeksOf(year, firstDayIn(navigator.language));
-  const titleOf = (day: string): string => `${full(day)}: ${amountText(days.get(day))}`;
+  const titleOf = (day: string): string => `${full.format(Date.parse(day))}: ${amountText(days.get(day))}`;
   return (
     <>
-      <div ref={box} class="year" role="grid" aria-label={String(year)} onKeyDown={onKeyDown}>
+      <div ref={box} class="year" role="grid" aria-label={year} onKeyDown={onKeyDown}>
         <div role="row">
           {weeks[0]?.map((day) => (
             <span key={day} role="columnheader" class="faint">
-              {weekday(day)}
+              {weekday.format(Date.parse(day))}
             </span>
           ))}
         </div>
@@ -70,7 +63,7 @@ export function Year({ chosen, today, days }: YearProps): VNode {
           <div key={week[0]} role="row">
             {week.map((day) => (
               <div key={day} role="gridcell" aria-selected={day === chosen}>
-                {partsOf(day)[0] === year && (
+                {day.startsWith(year) && (
                   <button
                     type="button"
                     class={`step-${stepOf(days.get(day))}${day === today ? " today" : ""}`}
@@ -79,8 +72,8 @@ export function Year({ chosen, today, days }: YearProps): VNode {
                     aria-label={titleOf(day)}
                     onClick={() => goWith({ day })}
                   >
-                    <span>{partsOf(day)[2]}</span>
-                    {day.endsWith("-01") && <span class="faint month">{month(day)}</span>}
+                    <span>{Number(day.slice(8))}</span>
+                    {day.endsWith("-01") && <span class="faint month">{month.format(Date.parse(day))}</span>}
                   </button>
                 )}
               </div>
