@@ -94,7 +94,7 @@ export default function SessionsView(): VNode {
                   <span class="line" lang={languageOf(title)}>
                     {title}
                   </span>
-                  <span class="faint small line">{facts().filter(Boolean).join(" · ")}</span>
+                  <span class="faint small">{facts().filter(Boolean).join(" · ")}</span>
                 </a>
                 {more}
               </div>
