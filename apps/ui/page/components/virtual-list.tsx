@@ -39,14 +39,11 @@ export function VirtualList<Item>({
   for (const item of items) tops.push((tops.at(-1) ?? 0) + (heights.current.get(keyOf(item)) ?? rowPixels));
   const topOf = (index: number): number => tops[index] ?? 0;
   const top = Math.max(0, Math.min(view.top, topOf(items.length) - view.height));
-  const shown = items
-    .map((item, index) => ({ item, index }))
-    .filter(
-      ({ index }) =>
-        index === current ||
-        index === focused ||
-        (topOf(index + 1) > top - margin && topOf(index) < top + view.height + margin),
-    );
+  const shown: { item: Item; index: number }[] = [];
+  for (const [index, item] of items.entries()) {
+    const isNear = topOf(index + 1) > top - margin && topOf(index) < top + view.height + margin;
+    if (isNear || index === current || index === focused) shown.push({ item, index });
+  }
 
   const lookAt = ({ scrollTop, clientHeight, clientWidth }: HTMLElement): void => {
     // Hidden behind the detail, as on a phone.
@@ -107,7 +104,7 @@ export function VirtualList<Item>({
       {...attributes}
       ref={box}
       class={`virtual ${String(attributes.class ?? "")}`}
-      onScroll={({ currentTarget }) => lookAt(currentTarget)}
+      onScroll={({ currentTarget }) => currentTarget.scrollTop !== last.current.top && lookAt(currentTarget)}
       onFocusIn={({ target: row }) =>
         setFocused(Number((row as Element).closest<HTMLElement>("[data-index]")?.dataset["index"] ?? -1))
       }

@@ -69,10 +69,16 @@ export function when(
   style: Intl.DateTimeFormatOptions = { dateStyle: "medium", timeStyle: "short" },
 ): string {
   const date = new Date(iso);
-  return Number.isNaN(date.getTime())
-    ? iso
-    : new Intl.DateTimeFormat(localeName(), { timeZone: facts.value?.timeZone, ...style }).format(date);
+  if (Number.isNaN(date.getTime())) return iso;
+  const options = { timeZone: facts.value?.timeZone, ...style };
+  const key = JSON.stringify([localeName(), options]);
+  const format = formats.get(key) ?? new Intl.DateTimeFormat(localeName(), options);
+  formats.set(key, format);
+  return format.format(date);
 }
+
+/** Made once for each style: to make one takes longer than all else in a row of a list. */
+const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** US dollars; small amounts with more digits. */
 export function money(usd: number): string {

@@ -23,7 +23,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   });
   const [hit, setHit] = useState(0);
   const entries = data?.entries ?? [];
-  const pattern = words.trim() === "" ? undefined : patternOf(words.trim());
+  const pattern = words.trim() === "" ? undefined : new RegExp(`(${RegExp.escape(words.trim())})`, "iu");
   const hits = useMemo(
     () =>
       pattern ? entries.flatMap((each, index) => (textsOf(each).some((text) => pattern.test(text)) ? index : [])) : [],
@@ -101,10 +101,6 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   );
 }
 
-function patternOf(words: string): RegExp {
-  return new RegExp(`(${words.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`)})`, "iu");
-}
-
 /** What a search looks in. */
 function textsOf(entry: TranscriptShown): string[] {
   const calls = entry.kind === "message" ? (entry.toolCalls ?? []) : [];
@@ -114,9 +110,7 @@ function textsOf(entry: TranscriptShown): string[] {
 /** Plain text with the search terms marked, never Markdown or HTML. */
 function marked(text: string, pattern: RegExp | undefined): ComponentChildren {
   if (pattern === undefined) return text;
-  return text
-    .split(new RegExp(pattern, "giu"))
-    .map((part, index) => (index % 2 ? <mark key={index}>{part}</mark> : part));
+  return text.split(pattern).map((part, index) => (index % 2 ? <mark key={index}>{part}</mark> : part));
 }
 
 const fatesOf = ["saved", "digest", "waiting", "kept"] as const;
@@ -128,11 +122,11 @@ function Facts({ path }: { path: string }): VNode | null {
   if (data === undefined) return <Loading lines={1} />;
   const { messages, results, compactions, compactionCount, recalls, recallCount, from, to, bytes: size } = data;
   const facts = [
-    [from, to].map((at) => at && when(at)).join(" – "),
+    [from, to].flatMap((at) => (at === undefined ? [] : when(at))).join(" – "),
     t("sessions.messages", { count: messages }),
     t("sessions.results", { count: results }),
     bytes(size),
-  ];
+  ].filter(Boolean);
   return (
     <>
       <p class="faint small">{facts.join(" · ")}</p>

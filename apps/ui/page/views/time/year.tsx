@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { TimeAnswer, TimeDay } from "../../../src/api-types.ts";
 import { goWith } from "../../state/page-address.ts";
-import { localeName, t } from "../../words/translate.ts";
+import { t, when } from "../../words/translate.ts";
 import { firstDayIn, moved, movedMonths, weeksOf } from "./calendar-math.ts";
 
 /** The lowest amount of each step of colour. */
@@ -40,22 +40,16 @@ export function Year({ chosen, today, days: known }: Pick<TimeAnswer, "today" | 
     isMoving.current = true;
     goWith({ day: to }, { replace: true });
   };
-  const format = (style: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
-    new Intl.DateTimeFormat(localeName(), { ...style, timeZone: "UTC" });
-  const [weekday, month, full] = [
-    format({ weekday: "short" }),
-    format({ month: "short" }),
-    format({ dateStyle: "full" }),
-  ];
   const weeks = weeksOf(year, firstDayIn(navigator.language));
-  const titleOf = (day: string): string => `${full.format(Date.parse(day))}: ${amountText(days.get(day))}`;
+  const titleOf = (day: string): string =>
+    `${when(day, { dateStyle: "full", timeZone: "UTC" })}: ${amountText(days.get(day))}`;
   return (
     <>
       <div ref={box} class="year" role="grid" aria-label={year} onKeyDown={onKeyDown}>
         <div role="row">
           {weeks[0]?.map((day) => (
             <span key={day} role="columnheader" class="faint">
-              {weekday.format(Date.parse(day))}
+              {when(day, { weekday: "short", timeZone: "UTC" })}
             </span>
           ))}
         </div>
@@ -73,7 +67,9 @@ export function Year({ chosen, today, days: known }: Pick<TimeAnswer, "today" | 
                     onClick={() => goWith({ day })}
                   >
                     <span>{Number(day.slice(8))}</span>
-                    {day.endsWith("-01") && <span class="faint month">{month.format(Date.parse(day))}</span>}
+                    {day.endsWith("-01") && (
+                      <span class="faint month">{when(day, { month: "short", timeZone: "UTC" })}</span>
+                    )}
                   </button>
                 )}
               </div>
