@@ -62,8 +62,7 @@ export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
       facts={{
         "health.place": now.dbPath,
         "health.disk": storage && bytes(storage.databaseBytes + storage.walBytes),
-        "health.fresh":
-          freshness && [t(`health.by.${freshness.by}`), sentence(freshness.reason ?? "")].filter(Boolean).join("; "),
+        "health.fresh": freshness && t(`health.by.${freshness.by}`),
         "health.sync": lastSync === undefined ? t("health.sync.never") : when(lastSync.finishedAt),
       }}
     >
