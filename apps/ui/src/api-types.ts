@@ -136,9 +136,9 @@ export interface NoteFactsAnswer {
   facts?: MemoryFileFacts | undefined;
 }
 
-/** A displayed line; `text`: its matching and other parts, in order. */
+/** A displayed line; `matches`: its words of the query, in lower case. */
 export type ShownLine =
-  | { kind: "line"; number?: number | undefined; parts: readonly { text: string; match: boolean }[] }
+  | { kind: "line"; number?: number | undefined; text: string; matches: readonly string[] }
   | { kind: "gap" };
 
 export interface FoundResult extends Omit<MemorySearchResult, "lines"> {

@@ -44,26 +44,18 @@ describe.skipIf(!hasBrowser)("each view", () => {
     expect(new URL(page.url()).pathname).toBe("/notes/memory/house/pump.md");
   });
 
-  test("opens where drafts and questions in this browser cannot be read", async () => {
+  test("opens where stored drafts and questions cannot be read", async () => {
     const ui = await startUi({ notes: data.notes });
     const { page, complaints } = await openAt(ui, "/search");
-    await page.getByRole("searchbox").or(page.getByRole("combobox")).waitFor();
-    const texts = ["{", "null", "3", '{"text":"x"}', '[null,{"text":3},{"text":"Where is the ferry?"}]'];
-    for (const text of texts) {
-      await page.evaluate(
-        ([folder, stored]) => {
-          localStorage.setItem(`memslot-draft ${folder} MEMORY.md`, stored ?? "");
-          localStorage.setItem("memslot-questions", stored ?? "");
-        },
-        [ui.workspaceDir, text],
-      );
-      await page.goto(`${ui.origin}/notes/MEMORY.md`);
-      await page.locator(".rendered").waitFor();
-      await page.goto(`${ui.origin}/search`);
-      await page.getByRole("list", { name: "Questions" }).waitFor({ state: "attached" });
-      expect([text, complaints.lines]).toEqual([text, []]);
+    for (const text of ["{", "3", "[null]"]) {
+      for (const name of [`draft ${ui.workspaceDir} MEMORY.md`, "questions"])
+        await page.evaluate(`localStorage.setItem("memslot-${name}", ${JSON.stringify(text)})`);
+      for (const place of ["/notes/MEMORY.md", "/search"]) {
+        await page.goto(ui.origin + place);
+        await page.locator("h1").first().waitFor({ state: "attached" });
+      }
+      expect(complaints.lines).toEqual([]);
     }
-    await page.getByRole("link", { name: "Where is the ferry?" }).waitFor();
   });
 
   test("counts in words of the language, and sentences of the library are in it", async () => {

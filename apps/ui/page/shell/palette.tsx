@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../components/common-components.tsx";
-import { matching, type Option, useOptionList } from "../components/option-list.tsx";
+import { matching, type Option, OptionField } from "../components/option-list.tsx";
 import { shortcuts } from "../components/shortcuts.ts";
 import { pathWith } from "../state/api-client.ts";
 import { useNotes } from "../state/notes-list.ts";
@@ -48,21 +48,19 @@ export function Palette({ onClose }: { onClose: () => void }): VNode {
     }),
     ...(typed.trim() === "" ? [] : [search]),
   ];
-  const { field, onKey, list } = useOptionList({ id: "palette", label: t("keys.palette"), options, first: 0 });
   return (
     <Dialog title={t("keys.palette")} onClose={onClose} hasHead={false}>
       <div class="palette">
-        <input
-          {...field}
-          autoFocus
-          type="search"
+        <OptionField
+          id="palette"
+          label={t("keys.palette")}
+          options={options}
+          first={0}
           aria-label={t("keys.palette")}
           placeholder={t("palette.field")}
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
-          onKeyDown={onKey}
         />
-        {list}
       </div>
     </Dialog>
   );

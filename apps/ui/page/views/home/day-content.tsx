@@ -16,7 +16,7 @@ export function Log({ note: { path, text, isCut } }: { note: HomeNote }): VNode 
       <p class="small mono">
         <a href={noteHref(path)}>{path}</a>
       </p>
-      <Passage lines={lines.map((line) => ({ kind: "line", parts: [{ text: line, match: false }] }))} path={path} />
+      <Passage lines={lines.map((line) => ({ kind: "line", text: line, matches: [] }))} path={path} />
       {isCut && <a href={noteHref(path)}>{t("home.more")}</a>}
     </section>
   );

@@ -1,16 +1,15 @@
+import { pathWith } from "../../state/api-client.ts";
+
 /** The address of a note. A path outside the workspace has dots, which an address cannot keep. */
 export function noteHref(
   path: string,
   where: { line?: string | undefined; heading?: string | undefined } = {},
 ): string {
   const parts = path.split("/");
-  const isPlain = parts.every((part) => part !== "" && part !== "." && part !== "..");
-  const query = new URLSearchParams();
-  if (!isPlain) query.set("file", path);
-  if (where.line !== undefined) query.set("line", where.line);
-  if (where.heading !== undefined) query.set("heading", where.heading);
-  const own = isPlain ? `/notes/${parts.map(encodeURIComponent).join("/")}` : "/notes";
-  return query.size === 0 ? own : `${own}?${query}`;
+  const isPlain = parts.every((part) => !["", ".", ".."].includes(part));
+  return isPlain
+    ? pathWith(`/notes/${parts.map(encodeURIComponent).join("/")}`, where)
+    : pathWith("/notes", { file: path, ...where });
 }
 
 /** The note of an address; undefined if it has none. */

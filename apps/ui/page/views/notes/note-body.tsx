@@ -1,32 +1,19 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { NoteFactsAnswer } from "../../../src/api-types.ts";
 import { Loading } from "../../components/common-components.tsx";
 import { t } from "../../words/translate.ts";
-import { pathWith } from "../../state/api-client.ts";
-import { useQuery } from "../../state/queries.ts";
 import { FrontMatter } from "./front-matter.tsx";
-import { Markdown, useMarkdown } from "./passage.tsx";
+import { Markdown, type NoteText, useMarkdown } from "./passage.tsx";
 
-interface NoteBodyProps {
-  path: string;
-  text: string;
+interface NoteBodyProps extends NoteText {
   /** First and last requested line. */
   asked: readonly [from: number, to: number] | undefined;
-  /** Words to highlight. */
-  matches?: readonly string[];
-}
-
-/** What the index knows of a note: its passages, links and backlinks. `undefined`: none is asked for. */
-export function useNoteFacts(path: string | undefined): NoteFactsAnswer | undefined {
-  return useQuery<NoteFactsAnswer>(path && pathWith("/api/notes/facts", { path })).data;
 }
 
 /** A note as a preview, with lines and passages in the margin, scrolled to the requested line. */
 export function NoteBody({ asked, ...note }: NoteBodyProps): VNode {
   const body = useRef<HTMLDivElement>(null);
-  const facts = useNoteFacts(note.path)?.facts;
-  const blocks = useMarkdown({ ...note, facts });
+  const blocks = useMarkdown(note);
   const isRendered = blocks !== undefined;
   useEffect(() => {
     const target = body.current?.querySelector(".asked");
@@ -43,7 +30,7 @@ export function NoteBody({ asked, ...note }: NoteBodyProps): VNode {
       {blocks.map((block, index) => {
         const { from, to } = block;
         const isAsked = asked !== undefined && asked[0] <= to && asked[1] >= from;
-        const begun = facts?.passages.find(({ startLine }) => startLine >= from && startLine <= to);
+        const begun = note.facts?.passages.find(({ startLine }) => startLine >= from && startLine <= to);
         const label = begun && t("notes.passage", { from: begun.startLine, to: begun.endLine });
         return (
           <div key={index} class={isAsked ? "asked block" : "block"}>

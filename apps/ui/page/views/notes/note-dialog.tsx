@@ -1,3 +1,5 @@
+import type { NoteContent } from "@memslot/agent-kit";
+import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { NoteAnswer } from "../../../src/api-types.ts";
@@ -8,21 +10,21 @@ import { refetch } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { keepDraft } from "./drafts.ts";
 import { noteHref } from "./note-addresses.ts";
-import { useNoteFacts } from "./note-body.tsx";
 
 interface NoteDialogProps {
   action: "create" | "rename" | "trash" | "discard";
   path: string;
-  /** Of the note that is renamed or moved to the trash. */
-  sha256?: string | undefined;
+  /** The note that is renamed or moved to the trash. */
+  note?: NoteContent | undefined;
+  facts?: MemoryFileFacts | undefined;
   onClose: () => void;
 }
 
 /** Asks for the name of a new note, for another name, or before a note is moved to the trash or a draft is discarded. */
-export function NoteDialog({ action, path, sha256, onClose }: NoteDialogProps): VNode {
+export function NoteDialog({ action, path, note, facts, onClose }: NoteDialogProps): VNode {
   const [to, setTo] = useState(path);
   const [error, setError] = useState<AskError | undefined>(undefined);
-  const { backlinks = [], backlinkCount = 0 } = useNoteFacts(sha256 && path)?.facts ?? {};
+  const { backlinks = [], backlinkCount = 0 } = facts ?? {};
   const name = /\.md$/iu.test(to) ? to.trim() : `${to.trim()}.md`;
   const hasName = !/(?:^|\/)\.md$/iu.test(name);
   const endOfName = to.replace(/\.md$/iu, "").length;
@@ -33,9 +35,9 @@ export function NoteDialog({ action, path, sha256, onClose }: NoteDialogProps): 
       if (action === "create") {
         const text = `# ${name.slice(name.lastIndexOf("/") + 1, -".md".length)}\n\n`;
         await ask("/api/notes/file", { body: { path: name, text } });
-        const { note } = await ask<NoteAnswer>(pathWith("/api/notes/file", { path: name }));
-        keepDraft(name, { text: note.text, base: note });
-      } else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256 } });
+        const { note: base } = await ask<NoteAnswer>(pathWith("/api/notes/file", { path: name }));
+        keepDraft(name, { text: base.text, base });
+      } else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256: note?.sha256 } });
       onClose();
       refetch();
       go(action === "trash" ? "/notes" : noteHref(name));

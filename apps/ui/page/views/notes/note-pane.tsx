@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { NoteAnswer } from "../../../src/api-types.ts";
+import type { NoteAnswer, NoteFactsAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Icon, Loading } from "../../components/common-components.tsx";
 import { OpenInEditor } from "../../components/open-in-editor.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
@@ -10,7 +10,7 @@ import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { drafts, keepDraft } from "./drafts.ts";
 import { linesOf, noteHref } from "./note-addresses.ts";
-import { NoteBody, useNoteFacts } from "./note-body.tsx";
+import { NoteBody } from "./note-body.tsx";
 import { NoteDialog } from "./note-dialog.tsx";
 import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 
@@ -19,7 +19,7 @@ export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
   const { data, error } = useQuery<NoteAnswer>(asked);
   // The text does not wait for them.
-  const known = useNoteFacts(data && path);
+  const { data: known } = useQuery<NoteFactsAnswer>(data && pathWith("/api/notes/facts", { path }));
   const [action, setAction] = useState<"create" | "rename" | "trash" | undefined>(undefined);
   const draft = drafts.value.get(path);
   const isFixed = facts.value?.readOnly === true || data?.note.fixed !== undefined;
@@ -38,7 +38,7 @@ export function NotePane({ path }: { path: string }): VNode {
   if (!isGone && data === undefined) return <Loading />;
   const note = data?.note;
   const close = (): void => setAction(undefined);
-  const dialog = action && <NoteDialog action={action} path={path} sha256={note?.sha256} onClose={close} />;
+  const dialog = action && <NoteDialog action={action} path={path} note={note} facts={known?.facts} onClose={close} />;
   if (draft === undefined && note === undefined)
     return (
       <Empty title={t("notes.missing.title")} icon="file-plus">
@@ -93,7 +93,7 @@ export function NotePane({ path }: { path: string }): VNode {
       ) : isRaw ? (
         <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (
-        <NoteBody path={path} text={note?.text ?? ""} asked={lines} />
+        <NoteBody path={path} text={note?.text ?? ""} facts={known?.facts} asked={lines} />
       )}
       {known?.facts && (
         <footer class="note-links">

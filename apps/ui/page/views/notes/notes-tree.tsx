@@ -136,22 +136,25 @@ function rowAfter(key: string, rows: readonly TreeRow[], current: number): TreeR
   return rows[places[key] ?? -1];
 }
 
-/** The rows of a folder from top to bottom, folders first. Open ones are followed by their own rows. */
-function treeRows(files: readonly NoteName[], isOpen: (folder: string) => boolean, folder = "", level = 1): TreeRow[] {
+/** The rows from top to bottom, folders first. Open ones are followed by their own rows. */
+function treeRows(all: readonly NoteName[], isOpen: (folder: string) => boolean): TreeRow[] {
   const { compare } = new Intl.Collator(localeName(), { numeric: true, sensitivity: "base" });
-  const groups = Map.groupBy(files, ({ path }) => path.slice(0, path.indexOf("/", folder.length) + 1 || undefined));
-  const own = [...groups].map(([id, [first, ...more]]) =>
-    id.endsWith("/")
-      ? { id, name: id.slice(folder.length, -1), count: more.length + 1, expanded: isOpen(id) }
-      : { id, name: first === undefined ? id : nameOf(first) },
-  );
   const isFile = ({ id }: { id: string }): number => Number(!id.endsWith("/"));
-  const sorted = own.toSorted((a, b) => isFile(a) - isFile(b) || compare(a.name, b.name));
-  return sorted.flatMap((each, index) => {
-    const row: TreeRow = { ...each, level, position: index + 1, siblings: sorted.length };
-    const below = row.expanded === true ? treeRows(groups.get(row.id) ?? [], isOpen, row.id, level + 1) : [];
-    return [row, ...below];
-  });
+  return rowsIn("", all, 1);
+
+  function rowsIn(folder: string, files: readonly NoteName[], level: number): TreeRow[] {
+    const groups = Map.groupBy(files, ({ path }) => path.slice(0, path.indexOf("/", folder.length) + 1 || undefined));
+    const own = [...groups].map(([id, [first, ...more]]) =>
+      id.endsWith("/")
+        ? { id, name: id.slice(folder.length, -1), count: more.length + 1, expanded: isOpen(id) }
+        : { id, name: first === undefined ? id : nameOf(first) },
+    );
+    const sorted = own.toSorted((a, b) => isFile(a) - isFile(b) || compare(a.name, b.name));
+    return sorted.flatMap((each, index) => {
+      const row: TreeRow = { ...each, level, position: index + 1, siblings: sorted.length };
+      return row.expanded === true ? [row, ...rowsIn(row.id, groups.get(row.id) ?? [], level + 1)] : [row];
+    });
+  }
 }
 
 /** Notes of a day keep their date, by which they are sorted. */

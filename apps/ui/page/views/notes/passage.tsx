@@ -9,10 +9,10 @@ import type { RenderedBlock } from "./render-markdown.ts";
 
 let loaded: typeof import("./render-markdown.ts").renderMarkdown | undefined;
 
-interface NoteText {
+export interface NoteText {
   path: string;
   text: string;
-  /** With the links of the note. */
+  /** With the passages and links of the note. */
   facts?: MemoryFileFacts | undefined;
   /** Words to highlight. */
   matches?: readonly string[] | undefined;
@@ -45,7 +45,7 @@ export function Markdown({ blocks }: { blocks: readonly RenderedBlock[] }): VNod
 
 /** Some lines of a note as Markdown, with their matches highlighted. */
 export function Passage({ lines, path }: { lines: readonly ShownLine[]; path: string }): VNode {
-  const texts = lines.map((line) => (line.kind === "gap" ? "\n…\n" : line.parts.map(({ text }) => text).join("")));
+  const texts = lines.map((line) => (line.kind === "gap" ? "\n…\n" : line.text));
   const isTable = texts.some((line) => /^\s*\|[\s:|-]+$/u.test(line));
   const text = texts
     .map((line) => (isTable ? line : withoutCells(line)))
@@ -69,8 +69,7 @@ function withoutCells(line: string): string {
 
 /** Matching parts of lines, each once. */
 export function matchesIn(lines: readonly ShownLine[]): string[] {
-  const parts = lines.flatMap((line) => (line.kind === "gap" ? [] : line.parts));
-  return [...new Set(parts.flatMap(({ text, match }) => (match ? text.toLowerCase() : [])))];
+  return [...new Set(lines.flatMap((line) => (line.kind === "gap" ? [] : line.matches)))];
 }
 
 /** Where a link of a note leads on this page. Without the links of the note, the tree looks up `[[name]]`. */

@@ -33,27 +33,20 @@ export function completions(query: string, data: CompletionData): Completion[] {
     const names = word === undefined ? [] : operators.filter((name) => name.startsWith(word));
     return names.map((text) => ({ text, query: query.slice(0, -(word?.length ?? 0)) + text }));
   }
-  const counts = new Map<string, number | undefined>();
-  if (operator === "tag") for (const [tag, notes] of Object.entries(data.tags)) counts.set(tag, notes);
-  if (operator === "path")
-    for (const folder of data.notes.flatMap(({ path }) => foldersOf(path)))
-      counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  if (operator === "source") for (const source of data.sources) counts.set(source, undefined);
-  if (operator === "after" || operator === "before")
-    for (const day of daysBefore(data.today)) counts.set(day, undefined);
-  const fits = matching(
-    [...counts].toSorted(([, a = 0], [, b = 0]) => b - a),
-    typed,
-    ([name]) => name,
-  );
-  return fits
-    .filter(([name]) => name !== typed)
-    .slice(0, most)
-    .map(([text, of]) => ({
-      text,
-      count: of,
-      query: `${before}${operator}:${/\s/u.test(text) ? `"${text}"` : text} `,
-    }));
+  const fits = matching(valuesOf(operator, data), typed, ([name]) => name).filter(([name]) => name !== typed);
+  return fits.slice(0, most).map(([text, count]) => {
+    return { text, count, query: `${before}${operator}:${/\s/u.test(text) ? `"${text}"` : text} ` };
+  });
+}
+
+/** With their number of notes, most first. */
+function valuesOf(operator: string, { tags, notes, sources, today }: CompletionData): [string, number?][] {
+  if (operator === "source") return sources.map((source) => [source]);
+  if (operator === "after" || operator === "before") return daysBefore(today).map((day) => [day]);
+  const counts: Record<string, number> = operator === "tag" ? { ...tags } : {};
+  for (const folder of operator === "path" ? notes.flatMap(({ path }) => foldersOf(path)) : [])
+    counts[folder] = (counts[folder] ?? 0) + 1;
+  return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }
 
 /** Today, yesterday, a week ago, and the starts of the month and year. */

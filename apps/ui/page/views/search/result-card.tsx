@@ -41,9 +41,7 @@ function linesAround(lines: readonly ShownLine[]): readonly ShownLine[] {
 }
 
 function textOf(line: ShownLine | undefined): string {
-  if (line?.kind !== "line") return "";
-  const text = line.parts.map((part) => part.text).join("");
-  return text.trim();
+  return line?.kind === "line" ? line.text.trim() : "";
 }
 
 function isHeading(line: ShownLine | undefined): boolean {

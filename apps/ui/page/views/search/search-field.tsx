@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Option, useOptionList } from "../../components/option-list.tsx";
+import { type Option, OptionField } from "../../components/option-list.tsx";
 import { moveFocus } from "../../components/shortcuts.ts";
 import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
@@ -68,15 +68,9 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   const options = found.map(({ text, count, query: completed }): Option => {
     return { id: text, text, hint: count === undefined ? undefined : String(count), run: () => setTyped(completed) };
   });
-  const { field, onKey, list } = useOptionList({
-    id: "completions",
-    label: t("search.completions"),
-    options,
-    first: -1,
-  });
   const onKeyDown = (event: KeyboardEvent): void => {
-    if (onKey(event) || event.isComposing) return;
-    if (event.key === "Escape" && list !== null) setClosed(true);
+    if (event.isComposing) return;
+    if (event.key === "Escape" && options.length > 0) setClosed(true);
     else if (event.key === "ArrowDown") moveFocus(".result h2 a", 1);
     else if (event.key !== "Enter") return;
     else if (typed === last.current && typed === confirmed.current)
@@ -90,10 +84,11 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   };
   return (
     <search class="question">
-      <input
-        {...field}
-        autoFocus
-        type="search"
+      <OptionField
+        id="completions"
+        label={t("search.completions")}
+        options={options}
+        first={-1}
         aria-label={t("search.field")}
         placeholder={t("search.field")}
         value={typed}
@@ -106,7 +101,6 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
         onCompositionEnd={() => setComposing(false)}
         onKeyDown={onKeyDown}
       />
-      {list}
     </search>
   );
 }
