@@ -104,7 +104,7 @@ function Bar(): VNode {
 /** Whether answers can be relied on, in a few words that lead to the details. */
 function HealthLine(): VNode | null {
   if (session.value === "locked") return null;
-  const [kind, text] = healthLine();
+  const [kind, text] = stateOf();
   return (
     <a class="health-line" href="/health">
       <i class={kind} aria-hidden="true" />
@@ -113,7 +113,7 @@ function HealthLine(): VNode | null {
   );
 }
 
-function healthLine(): ["good" | "warn" | "bad" | "faint", string] {
+function stateOf(): [kind: string, text: string] {
   const { files = 0, fallback, lastSyncError, excluded } = status.value ?? {};
   if (session.value === "offline") return ["bad", t("shell.offline.title")];
   if (syncing.value !== undefined)

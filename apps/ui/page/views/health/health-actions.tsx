@@ -60,7 +60,7 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
           (["files", "meaning"] as const).map(
             (part) => health[part].state === state && <p key={part}>{t(`health.advice.${part}`)}</p>,
           )}
-        {next === "skipped" && <a href="#skipped">{t("health.problems")}</a>}
+        {next === "skipped" && <a href="#skipped">{t("notes.leftOut.title")}</a>}
         {next !== undefined && next !== "skipped" && button(next, "main")}
       </section>
       <Card title="health.actions">

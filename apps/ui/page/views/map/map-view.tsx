@@ -86,10 +86,7 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
           <ul class="legend" aria-label={t("map.legend")}>
             {kinds.map((label, index) => (
               <li key={label}>
-                <svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-                  <circle cx="5" cy="5" r="5" fill={`var(--group-${index})`} />
-                </svg>{" "}
-                {label}
+                <i style={{ background: `var(--group-${index})` }} /> {label}
               </li>
             ))}
           </ul>
