@@ -64,7 +64,7 @@ export default function NotesView(): VNode {
         {data.notes && <p class="faint small">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
         {data.notes && (
-          <a class="faint small" href="/health">
+          <a class="button quiet small" href="/health">
             {t("notes.leftOut.title")}
           </a>
         )}
