@@ -56,8 +56,10 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
       .sync({ reason: "search", wait: false, signal }, isEmpty ? undefined : untilQuiet(server))
       .catch(() => undefined);
   onListening(`${loopbackUrl(place)}/#secret=${options.secret}`);
-  // The first search of a process takes many times as long as the next: it is made while the browser opens the page.
-  if (!isEmpty) answerSearch(host.memory, "a", { keywordsOnly: true, fresh: false, signal }).catch(() => undefined);
+  // The first search of a process takes three times the processor time of the next: it is made while the browser opens
+  // the page. A function word would leave most of it undone.
+  if (!isEmpty)
+    answerSearch(host.memory, "memory", { keywordsOnly: true, fresh: false, signal }).catch(() => undefined);
   try {
     if (!signal.aborted) await once(signal, "abort");
   } finally {
