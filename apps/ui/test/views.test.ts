@@ -1,6 +1,9 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import type { SentenceCode } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
+import library from "../page/words/library-zh.json" with { type: "json" };
 import data from "./data/views.json" with { type: "json" };
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
@@ -74,5 +77,23 @@ describe.skipIf(!hasBrowser)("each view", () => {
     await page.goto(`${ui.origin}/health`);
     await page.getByText("结果质量下降：1 个笔记或文件夹未被搜索：memory/bytes.md").waitFor();
     await page.getByText("不是文本，或编码未知").waitFor();
+    // In Chinese no sentence of the library is left in English.
+    await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
+    for (const place of data.sentences) {
+      await page.goto(ui.origin + place);
+      await page.locator("main :is(.ladder, .warn, .answer-head, .cards)").first().waitFor();
+      const text = await page.locator("main").innerText();
+      expect([place, text.match(/(?:\b[a-z]+[ ,;:]+){4}.*/gu)]).toEqual([place, null]);
+    }
   });
+});
+
+test("Chinese names no parameter that the English sentence does not have", () => {
+  const strange = Object.entries(library).flatMap(([code, chinese]) => {
+    const known = new Set(data.chineseParams);
+    const asked = { get: (_: object, name: string) => (known.add(name), "") };
+    sentence(code as SentenceCode, new Proxy({}, asked));
+    return [...chinese.matchAll(/\{(\w+)\}/gu)].flatMap(([, name = ""]) => (known.has(name) ? [] : `${code}: ${name}`));
+  });
+  expect(strange).toEqual([]);
 });

@@ -1,17 +1,19 @@
 export {
-  acceptNotes,
   isPoor,
   namedNotes,
   noNotes,
+  reasonsOf,
+  sentenceIn,
   skippedNotes,
   weakConfidence,
   withConditions,
+  withReasons,
 } from "./contract/health.ts";
 export { createGlob, globProblem } from "./text/glob.ts";
 export { didYouMean, nearestWord } from "./text/nearest-word.ts";
 export { isDense, placeTokens, answerTokens, resultTokens } from "./text/result-tokens.ts";
 export { hasOtherNames, isPrivateNote } from "./guard/audience.ts";
-export { sentence } from "./contract/sentences.ts";
+export { asSentence, either, sentence, storedSentence } from "./contract/sentences.ts";
 export { embeddingErrorOf } from "./contract/provider-error.ts";
 export { isClientSource, clientOfPath, isConversation } from "./contract/config.ts";
 export { agentIdProblem, agentsWithState, checkAgentPlace } from "./config/agent-ids.ts";

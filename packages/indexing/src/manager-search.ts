@@ -1,6 +1,5 @@
 import path from "node:path";
 import {
-  describeExcluded,
   type EmbeddingChoice,
   type ExcludedNotes,
   type ManagerSearchOptions,
@@ -9,9 +8,20 @@ import {
   type SearchAnswer,
   type SearchCondition,
   type SearchReport,
+  type Sentence,
   type UnsearchedFiles,
 } from "@memslot/core";
-import { acceptNotes, isPoor, namedNotes, noNotes, sentence, skippedNotes, withConditions } from "@memslot/core/host";
+import {
+  isPoor,
+  namedNotes,
+  noNotes,
+  reasonsOf,
+  sentence,
+  sentenceIn,
+  skippedNotes,
+  withConditions,
+  withReasons,
+} from "@memslot/core/host";
 import { notesLayout } from "@memslot/core/files";
 import type { Embedder } from "./embedding/embedder.ts";
 import type { IndexSync } from "./sync/index-sync.ts";
@@ -224,7 +234,7 @@ async function answerOf(
     missed && missedNotes(missed),
     isOwner ? missing : undefined,
     unfresh && (isOwner ? unfresh : conditionForAll(unfresh)),
-    embeddings.degraded ? ({ state: "degraded", reason: embeddings.reason } as const) : undefined,
+    embeddings.degraded ? ({ state: "degraded", ...sentenceIn(embeddings) } as const) : undefined,
     ...own,
     isOwner ? undefined : missing,
   ].filter((condition) => condition !== undefined);
@@ -235,29 +245,25 @@ async function answerOf(
   // Do not explain an empty answer if some notes were not searched.
   const isClaim = missed === undefined && !conditions.some(({ state }) => state === "stale");
   const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
-  const reasons = [
-    isClaim ? (empty?.reason ?? found.reason) : undefined,
-    accepted > 0 ? describeExcluded({ count: 0, notes: [], byConfiguration: accepted }) : undefined,
-  ].filter((reason) => reason !== undefined);
-  const actions = [empty?.action ?? found.action, missed && acceptNotes];
+  const reasons = isClaim ? (empty ? [empty.why] : [...reasonsOf(found)]) : [];
+  if (accepted > 0) reasons.push(sentence("files.chosen", { count: accepted }));
+  const actions = empty ? [empty.next] : found.action === undefined ? [] : [{ reason: found.action }];
+  if (missed) actions.push(sentence("next.accept"));
   const isCounted = isWeak && isOwner && options.sources.includes("memory");
   const unsearched = isCounted ? await parts.unsearched(options.signal) : undefined;
   if (unsearched !== undefined && unsearched.files > 0) {
-    if (results.length > 0 && conditions.length + reasons.length === 0)
-      reasons.push("the best result holds little of what was asked");
+    if (results.length > 0 && conditions.length + reasons.length === 0) reasons.push(sentence("empty.weak"));
     reasons.push(describeUnsearched(unsearched));
     actions.push(howToSearch(unsearched, context.workspaceDir));
   }
-  const action = actions.filter(Boolean).join(" ");
   const report: SearchReport = {
     ...found,
     ...(isOwner && vectors && found.fallback === undefined && { fallback: vectors.facts().fallback }),
-    reason: reasons.join("; ") || undefined,
-    ...(action !== "" && { action }),
+    ...(actions.length > 0 && { action: actions.map(({ reason }) => reason).join(" "), actions }),
     excluded: excluded && { ...excluded, notes: excluded.notes.slice(0, namedNotes) },
     ...(unsearched && unsearched.files > 0 && { unsearched }),
   };
-  return { results, report: withConditions(report, conditions) };
+  return { results, report: withConditions(withReasons(report, reasons), conditions) };
 }
 
 function missedNotes(excluded: ExcludedNotes): SearchCondition {
@@ -272,11 +278,11 @@ async function unvectored(
 ): Promise<SearchCondition | undefined> {
   const missing = vectors?.facts().missing;
   if (!vectors || own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
-  const tell = (why: string, count: number | undefined): SearchCondition => {
+  const tell = (why: string | Sentence, count: number | undefined): SearchCondition => {
     return { state: "degraded", ...sentence("vectors.missing", { why }), ...(count !== undefined && { count }) };
   };
   if (options.audience === "private") {
-    const why = index.facts().missingVectors ?? (missing === undefined ? undefined : "they are being made");
+    const why = index.facts().missingVectors ?? (missing === undefined ? undefined : sentence("vectors.made"));
     return why === undefined ? undefined : tell(why, missing);
   }
   const space = await vectors.primary.knownSpace();
@@ -285,20 +291,17 @@ async function unvectored(
     places.map(({ source, scope }) => store.spaceStats(space, { sources: [source], scope })),
   );
   const pending = counts.reduce((sum, count) => sum + count.pending, 0);
-  return pending === 0 ? undefined : tell(`${pending} are left`, pending);
+  return pending === 0 ? undefined : tell(sentence("vectors.left", { count: pending }), pending);
 }
 
-function describeUnsearched({ files, more }: UnsearchedFiles): string {
-  const count = `${more ? "more than " : ""}${files}`;
-  return files === 1 && !more
-    ? "1 Markdown file below the workspace is not searched"
-    : `${count} Markdown files below the workspace are not searched`;
+function describeUnsearched({ files, more }: UnsearchedFiles): Sentence {
+  return sentence(more ? "files.outsideMore" : "files.outside", { count: files });
 }
 
-function howToSearch({ folders }: UnsearchedFiles, workspaceDir: string): string {
+function howToSearch({ folders }: UnsearchedFiles, workspaceDir: string): Sentence {
   // Whole: a relative path in a configuration starts where that file lies.
   const names = folders.map((folder) => JSON.stringify(path.join(workspaceDir, folder))).join(", ");
-  return `Set memorySearch.notes to "all" to have them searched, or name folders in memorySearch.extraPaths${names === "" ? "" : `, for example ${names}`}.`;
+  return names === "" ? sentence("next.searchAll") : sentence("next.searchFolders", { folders: names });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { HealthPart, SearchMatch, Sentence, SentenceCode } from "@memslot/core";
+import type { SentenceCode, SentenceMeaning } from "@memslot/core";
 import { facts } from "../state/api-client.ts";
 import { type Language, language } from "../state/preferences.ts";
 import en from "./en.json" with { type: "json" };
@@ -25,32 +25,25 @@ function filled(text: string, valueOf: (name: string) => string): string {
   return text.replaceAll(/\{(\w+)\}/gu, (_, name: string) => valueOf(name));
 }
 
-const codes: Record<SentenceCode, string> = library.codes;
-const sentences = Object.entries(library.sentences).map(([text, translation]) => {
-  const parts = text.split(/\{\d\}/u).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`));
-  return [new RegExp(`^${parts.join("(.*)")}$`, "su"), translation] as const;
-});
+const translations: Record<SentenceCode, string> = library;
 
-/** A sentence of the library in the current language: by its code, or by its text. */
-export function said({ reason = "", code, params = {} }: Partial<Sentence> | SearchMatch | HealthPart): string {
-  if (language.value === "en" || code === undefined) return sentence(reason);
-  return filled(codes[code], (name) =>
-    formatted(typeof params[name] === "string" ? sentence(params[name]) : (params[name] ?? "")),
-  );
+/** A sentence, or a part of an answer that has one. */
+export interface Said extends SentenceMeaning {
+  reason?: string | undefined;
 }
 
-/** A sentence without a code in the current language; without a translation, the English one. */
-export function sentence(text: string): string {
-  if (language.value === "en") return text;
-  const translated = (part: string): string => {
-    for (const [pattern, translation] of sentences) {
-      const found = pattern.exec(part);
-      if (found !== null) return filled(translation, (at) => translated(found[Number(at) + 1] ?? ""));
-    }
-    return part;
-  };
-  const whole = translated(text);
-  return whole === text ? text.split("; ").map(translated).join("；") : whole;
+/** A sentence of the library in the current language, by its code; without one, its text. */
+export function said({ reason = "", code, params = {} }: Said): string {
+  if (language.value === "en" || code === undefined) return reason;
+  return filled(translations[code], (name) => {
+    const value = params[name] ?? "";
+    return typeof value === "object" ? said(value) : formatted(value);
+  });
+}
+
+/** Several sentences as one. */
+export function saidTogether(reasons: readonly Said[]): string {
+  return reasons.map(said).join(language.value === "en" ? "; " : "；");
 }
 
 /** Whether there is a text of this name: some codes of the server have none. */

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { MemoryError, type SearchCondition } from "@memslot/core";
-import { lazily } from "@memslot/core/host";
+import { lazily, sentence } from "@memslot/core/host";
 import { isAsked } from "@memslot/indexing";
 import {
   fittingPart,
@@ -61,11 +61,12 @@ export async function searchQmd(input: SearchInput, context: QmdContext): Promis
   const keyword = await matchTexts({ chunks, query, chunkCount, limit: maxRows });
   const isSemantic = found.some(({ answer }) => answer?.isSemantic === true);
   const note = found.find(({ answer }) => answer?.note !== undefined)?.answer?.note;
+  const isPrivate = options.audience === "private";
   const outcome = outcomeOf(input, places, {
     keyword,
     vector: isSemantic ? { rows: semanticRows(found, chunks, keyword.answer.rows) } : undefined,
     // The words of qmd may be about another query, or name a note.
-    degraded: note?.reason === undefined || options.audience === "private" ? note?.reason : "keyword search only",
+    degraded: note?.reason === undefined ? undefined : isPrivate ? { reason: note.reason } : sentence("vectors.off"),
     retrievalMs: performance.now() - started,
   });
   if (updates.index.unseen().length > 0) updates.request(unseen.length > own.length ? "soon" : "later");

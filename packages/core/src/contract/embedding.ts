@@ -1,4 +1,5 @@
 import type { EmbeddingError } from "./provider-error.ts";
+import type { SentenceMeaning } from "./sentences.ts";
 import type { MemoryFallback, SyncProgress } from "./status.ts";
 
 export interface EmbeddingCallOptions {
@@ -92,7 +93,7 @@ export type EmbeddingJobState =
   | { state: "failed" | "expired" | "unknown"; reason: string };
 
 /** The selected embedding provider, or the reason why there is none. */
-export interface EmbeddingChoice {
+export interface EmbeddingChoice extends SentenceMeaning {
   /** `undefined`: keyword search only. */
   provider: EmbeddingProvider | undefined;
   /** Value of `memorySearch.provider`: `auto`, `none`, an id. */

@@ -2,7 +2,7 @@ import type { AvailabilityProbe } from "./manager.ts";
 import type { IndexCheck, MemorySurvey } from "./index-answers.ts";
 import type { SessionAudience } from "./search.ts";
 import type { SearchCondition, SearchReport, WordReading } from "./search-report.ts";
-import { type Sentence, type SentenceMeaning, sentence } from "./sentences.ts";
+import { asSentence, type Sentence, type SentenceMeaning, sentence } from "./sentences.ts";
 import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
 /** Reliability of answers, from good to bad. `unknown`: not checked. `empty`: no notes. */
@@ -59,12 +59,8 @@ function filesHealth({ survey }: HealthFacts): HealthPart {
   const { excluded } = survey;
   const reason = describeExcluded(excluded);
   if (excluded.count === 0) return { ...ok, reason };
-  return { state: "degraded", ...skippedNotes(excluded), reason, action: acceptNotes };
+  return { state: "degraded", ...skippedNotes(excluded), reason, action: sentence("next.accept").reason };
 }
-
-/** What to do about notes that are not searched. */
-export const acceptNotes =
-  "`memslot memory status` lists the notes that are not searched; name those that need not be searched in memorySearch.exclude.";
 
 function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart {
   const { fts, files = 0, freshness, workspaceDir } = status;
@@ -82,19 +78,24 @@ function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart
   if (fts?.available === false)
     return { state: "degraded", ...sentence("index.noWords", { error: fts.error ?? "full-text search is off" }) };
   if (files === 0 && (survey?.notes ?? 0) > 0)
-    return { state: "unknown", ...sentence("index.empty"), action: "Run `memslot memory index`." };
-  if (files === 0) return noNotes(workspaceDir, layout);
+    return { state: "unknown", ...sentence("index.empty"), action: sentence("next.index").reason };
+  if (files === 0) {
+    const { why, next } = noNotes(workspaceDir, layout);
+    return { state: "empty", ...why, action: next.reason };
+  }
   if (status.lastSyncError !== undefined || (condition && freshness?.by === "sync"))
-    return { ...condition, state: "stale", action: "Run `memslot memory index`." };
+    return { ...condition, state: "stale", action: sentence("next.index").reason };
   return ok;
 }
 
-export function noNotes(workspaceDir: string | undefined, layout: HealthFacts["layout"]): HealthPart {
-  const what = layout === "all" ? "Write Markdown notes there" : "Write MEMORY.md or notes in memory/ there";
+/** There is no note yet, and the next step. */
+export function noNotes(
+  workspaceDir: string | undefined,
+  layout: HealthFacts["layout"],
+): Record<"why" | "next", Sentence> {
   return {
-    state: "empty",
-    ...sentence("index.noNotes", { folder: workspaceDir ?? "the workspace" }),
-    action: `${what}, or name folders in memorySearch.extraPaths.`,
+    why: sentence("index.noNotes", { folder: workspaceDir ?? "the workspace" }),
+    next: sentence(layout === "all" ? "next.writeAny" : "next.write"),
   };
 }
 
@@ -116,9 +117,7 @@ export function indexConditions(
 function meaningHealth({ status, probe = status.embedding?.answered }: HealthFacts): HealthPart {
   const { provider, requestedProvider = "auto", embedding, vector, chunks = 0, custom } = status;
   const action = "Run `memslot doctor`: it asks the provider and names the next step.";
-  const degraded = (why: string | Sentence): HealthPart => {
-    return { state: "degraded", ...(typeof why === "string" ? { reason: why } : why), action };
-  };
+  const degraded = (why: string | Sentence): HealthPart => ({ state: "degraded", ...asSentence(why), action });
   if (provider === "none") {
     const reason = custom?.providerUnavailableReason ?? embedding?.reason;
     const isChosen = ["auto", "none"].includes(requestedProvider) && reason?.includes("cannot be used") !== true;
@@ -136,7 +135,7 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   // Until the model has returned a vector, its space is unknown and there is nothing to count.
   const isMissing = index?.state === "incomplete" || (index?.state === "unverified" && embedded === 0);
   if (chunks > 0 && (embedding?.pending !== undefined || isMissing)) {
-    const why = embedding?.pending?.reason;
+    const why = embedding?.pending && sentenceIn(embedding.pending);
     return degraded(
       why === undefined ? sentence("vectors.count", counts) : sentence("vectors.waiting", { ...counts, why }),
     );
@@ -172,7 +171,7 @@ export function skippedNotes({ count, notes }: ExcludedNotes): Sentence {
 export function describeExcluded(excluded: ExcludedNotes): string | undefined {
   const { count, byConfiguration } = excluded;
   const found = count > 0 && skippedNotes(excluded).reason;
-  const chosen = byConfiguration > 0 && `${byConfiguration} excluded by configuration`;
+  const chosen = byConfiguration > 0 && sentence("files.chosen", { count: byConfiguration }).reason;
   return [found, chosen].filter(Boolean).join("; ") || undefined;
 }
 
@@ -197,14 +196,33 @@ export function withConditions(report: SearchReport, more: readonly SearchCondit
   const stale = conditions.filter(({ state }) => state === "stale");
   const worst = degraded.length > 0 ? "degraded" : "stale";
   // Reasons of the states `stale` and `degraded` are among the conditions.
-  const own = report.state === "ok" || report.state === "unavailable" ? report.reason : undefined;
-  const reasons = [...degraded, ...stale].map(({ reason }) => reason);
+  const own = report.state === "ok" || report.state === "unavailable" ? reasonsOf(report) : [];
+  return withReasons({ ...report, state: report.state === "unavailable" ? "unavailable" : worst, conditions }, [
+    ...degraded,
+    ...stale,
+    ...own,
+  ]);
+}
+
+/** The parts of the reason of a report. */
+export function reasonsOf({ reason, reasons = [] }: SearchReport): readonly Sentence[] {
+  if (reasons.map((each) => each.reason).join("; ") === reason) return reasons;
+  return reason === undefined ? [] : [{ reason }];
+}
+
+/** A report with these reasons, each once. */
+export function withReasons(report: SearchReport, given: readonly Sentence[]): SearchReport {
+  const reasons = [...new Map(given.map((each) => [each.reason, sentenceIn(each)])).values()];
   return {
     ...report,
-    state: report.state === "unavailable" ? "unavailable" : worst,
-    reason: [...reasons, ...(own === undefined ? [] : [own])].join("; "),
-    conditions,
+    reason: reasons.map(({ reason }) => reason).join("; ") || undefined,
+    reasons: reasons.length > 0 ? reasons : undefined,
   };
+}
+
+/** The sentence alone, of what has more. */
+export function sentenceIn({ reason, code, params }: Sentence): Sentence {
+  return { reason, ...(code !== undefined && { code }), ...(params !== undefined && { params }) };
 }
 
 function isCondition(value: unknown): value is SearchCondition {

@@ -1,5 +1,6 @@
 import type { EmbeddingPrice } from "./embedding.ts";
 import type { UnsearchedFiles } from "./search-report.ts";
+import type { Sentence } from "./sentences.ts";
 import type { ExcludedNotes, LastSync, LeftOut, MemorySource } from "./status.ts";
 
 /** Estimated cost of a sync. */
@@ -128,8 +129,9 @@ export interface LeftOutFile {
   /** An excluded folder is not entered: it counts as one. */
   kind: "file" | "folder";
   reason: LeftOut["reason"] | "layout" | "excluded" | "failed" | "pending";
-  /** Problem and next step of a failed file. */
+  /** Problem and next step of a failed file, and the sentence of both. */
   detail?: string | undefined;
+  problem?: Sentence | undefined;
 }
 
 export interface MemoryFileList {

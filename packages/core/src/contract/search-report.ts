@@ -38,10 +38,14 @@ export interface SearchReport {
   state: SearchState;
   /** All reasons why the state is not `ok`, joined by `; `, or why nothing was found. */
   reason?: string | undefined;
+  /** The parts of `reason`, in their order. Optional for a manager, as `reason` for an application. */
+  reasons?: readonly Sentence[] | undefined;
   /** Every condition. Optional for a manager, always present for an application. */
   conditions?: readonly SearchCondition[] | undefined;
   /** The next step, for people. */
   action?: string | undefined;
+  /** The parts of `action`, each with its full stop. */
+  actions?: readonly Sentence[] | undefined;
   /** What each retriever found; absent for one that did not run. */
   legs: { keyword?: SearchLeg | undefined; vector?: SearchLeg | undefined };
   /** The same by source, over both retrievers. */
@@ -110,6 +114,8 @@ export interface SearchFilters {
   undated?: number | undefined;
   /** Text that resembles a filter but was treated as words, with the reason. */
   unread?: readonly string[] | undefined;
+  /** The same as sentences. */
+  unreadReasons?: readonly Sentence[] | undefined;
 }
 
 /** Counts of everything that matches. */

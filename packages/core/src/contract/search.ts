@@ -1,3 +1,4 @@
+import type { SentenceMeaning } from "./sentences.ts";
 import type { SearchOrder, SearchReport } from "./search-report.ts";
 import type { MemorySource, NoteLines } from "./status.ts";
 
@@ -135,7 +136,7 @@ export type WhyStep =
   | "answer";
 
 /** One step of an explanation. */
-export interface WhyRung {
+export interface WhyRung extends SentenceMeaning {
   step: WhyStep;
   /** `failed`: excluded here. `unknown`: not reached. `note`: partial, but continued. */
   state: "ok" | "note" | "failed" | "unknown";
@@ -152,7 +153,7 @@ export interface WhyPlace extends NoteLines {
 }
 
 /** Explanation why a target is or is not among the results of a search. */
-export interface SearchWhy {
+export interface SearchWhy extends SentenceMeaning {
   /** Whether it is a result. */
   found: boolean;
   /** The steps from the file to the result, in their order. */
@@ -161,7 +162,12 @@ export interface SearchWhy {
   sentence: string;
   /** The next step, and search options that would return the target. */
   act?:
-    | { says: string; maxResults?: number | undefined; maxTokens?: number | undefined; minScore?: number | undefined }
+    | (SentenceMeaning & {
+        says: string;
+        maxResults?: number | undefined;
+        maxTokens?: number | undefined;
+        minScore?: number | undefined;
+      })
     | undefined;
   /** Its place among all candidates. */
   place?: WhyPlace | undefined;

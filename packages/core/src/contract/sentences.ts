@@ -1,4 +1,7 @@
-/** English sentences without their full stop, by code. `{name}` is a parameter. */
+/**
+ * English sentences without their full stop, by code; steps to take next (`next.`) with it. `{name}` is a parameter,
+ * `{name|one|other}` a number and its noun.
+ */
 const sentences = {
   "check.none": "not checked",
   "files.skipped": "{count} {what} not searched: {list}",
@@ -33,6 +36,189 @@ const sentences = {
   "match.noTime": "no note is of that time",
   "match.nearTime": "no note is of that time; these are of days near it",
   "match.noDay": "there is no day {words}",
+  "empty.blank": "the query is blank",
+  "empty.closed": "nothing of what was asked for may be shown in this session",
+  "empty.day": "there is no note of {day}",
+  "empty.days": "there is no note of {from} to {to}",
+  "empty.noFit": "no note fits",
+  "empty.noMatch": "nothing in memory matches",
+  "empty.noWord": "the query contains no word to search for",
+  "empty.functionWords": "the query contains only function words",
+  "empty.unknown": "no memory file holds any word of the query",
+  "empty.minScore": "{count|result is|results are} below minScore",
+  "empty.ofQuery": "nothing in memory matches the query",
+  "empty.outside": "{count} found, all outside the workspace and extraPaths",
+  "empty.scores": "{count} found, all with a score under {minScore}",
+  "empty.sources": "{count} found, none in {sources}",
+  "empty.weak": "the best result holds little of what was asked",
+  "query.cut": "the query was cut to its first {count} characters",
+  "query.shared": "private notes are left out in a shared session",
+  "query.source": '"{source}" is not among memorySearch.sources, so nothing of it is indexed',
+  "query.unfiltered": 'memory plugin "{plugin}" does not know {options}',
+  "files.chosen": "{count} excluded by configuration",
+  "files.outside": "{count|Markdown file below the workspace is|Markdown files below the workspace are} not searched",
+  "files.outsideMore": "more than {count} Markdown files below the workspace are not searched",
+  "filter.no": "no note",
+  "filter.nothing": "nothing that matches",
+  "filter.all": "all that matches",
+  "filter.phrase": 'the phrase "{text}"',
+  "filter.noPhrase": "no note holds {filter}",
+  "filter.excluded": "every match is excluded by {filter}; words in quotation marks are searched for as text",
+  "filter.path": "{what} lies at {filter}",
+  "filter.tag": "{what} has {filter}",
+  "filter.since": "the days since {since}",
+  "filter.until": "the days until {until}",
+  "filter.between": "the days since {since} until {until}",
+  "filter.of": "{what} is of {filter}",
+  "filter.source": "a source that is searched",
+  "filter.several": "more than one of its filters",
+  "filter.together": "no note fits all that was asked for",
+  "filter.it": "it",
+  "filter.without": "without {filter} {results}",
+  "filter.results": "{count|result|results}",
+  "filter.resultsMore": "{count} results or more",
+  "unread.words": "{text} was taken for words: {why}",
+  "unread.note": "a note contains {text}",
+  "unread.pattern": "it is a pattern",
+  "unread.glob": "the pattern {problem}",
+  "unread.option": "it is the value of an option",
+  "unread.tag": "it names no tag",
+  "unread.source": "the sources are {sources}",
+  "unread.opposite": "{name}: is the opposite",
+  "unread.time": "it is no time {forms}",
+  "list.or": "{left} or {right}",
+  "list.none": "none",
+  "list.more": "{left}; {right}",
+  "file.nul": "holds nothing but NUL bytes: it was not downloaded, or lost in a crash",
+  "file.notText": "is not text, or in an unknown encoding: save it as UTF-8, or give it another name than .md",
+  "file.cloud": "is in iCloud and not downloaded: download it (in Finder: Download Now)",
+  "file.link": "is a symbolic link, which is not followed",
+  "file.linkTo": "is a symbolic link, which is not followed: name the real path instead, {path}",
+  "file.linkNowhere": "is a symbolic link, which is not followed: it leads nowhere ({error})",
+  "file.folder": "is a folder, not a file",
+  "file.pipe": "is a named pipe, not a file",
+  "file.socket": "is a socket, not a file",
+  "file.device": "is a device, not a file",
+  "file.none": "is not a file",
+  "file.notFolder": "is a file, not a folder",
+  "file.notMarkdown": "is not a Markdown file (.md)",
+  "file.large": "is {size} MiB; the limit is {limit} MiB: split it into smaller files",
+  "file.same": "is the same file as {path}, which is indexed",
+  "file.deep": "is more than {count} folders deep",
+  "file.name": "has a name that is not UTF-8: rename it",
+  "file.descriptors": "too many open files: raise the limit (`ulimit -n`) and sync again",
+  "file.used": "{name} is used",
+  "file.missing": "does not exist",
+  "file.permission": "permission denied: make the file readable for this user",
+  "file.unreadable": "cannot be read: {error}",
+  "file.unlisted": "cannot be listed: {error}",
+  "why.noText": "no indexed note holds this text",
+  "why.there": "{path} is there",
+  "why.source": "{path} is a file of {source}",
+  "why.indexed": "it is indexed, in {count|passage|passages}",
+  "why.earlier": "an earlier state of it is indexed: {problem}",
+  "why.noLine": "no passage of {path} holds line {line}: it is empty, or the file ends before it",
+  "why.noPassage": "no passage of {path} is indexed",
+  "why.passage": "{place} contains it",
+  "why.unfiltered": "no filter, source or session excludes it",
+  "why.listed": "every note that fits the filters is listed, the newest first",
+  "why.running": "its session is running in this project, and its model still knows it",
+  "why.sameSession": "its session is found as {place}",
+  "why.noCandidate": "it is not among the {count|candidate|candidates} that words and meaning gave",
+  "why.candidate": "it is one of {count|candidate|candidates}",
+  "why.lowScore": "its score {score} is below minScore {minScore}",
+  "why.words": "its score {score} is below minScore {minScore}, and it stays for the words that it holds",
+  "why.score": "its score {score} passes minScore {minScore}",
+  "why.rank": "rank {rank} of {count}{more}",
+  "why.reranked": "; the reranker moved it from {before} to {after}",
+  "why.stub": "; the stub {place} links to it{more}",
+  "why.cut": "{rank}, {why}",
+  "why.noise": "left out as noise beside the best score",
+  "why.limit": "cut by the limit of {count|result|results}{more}",
+  "why.behind": "; {place} before it leads by {lead}{more}",
+  "why.gain": ", most of it from {part}",
+  "why.part.words": "words",
+  "why.part.names": "names",
+  "why.part.dates": "dates",
+  "why.part.meaning": "meaning",
+  "why.shown": "left out: what is shown holds more of the query",
+  "why.budget": "cut by the budget of {count} tokens: {why}",
+  "why.limitFor": ": {why}",
+  "why.noRoom": "no line of its note had room",
+  "why.otherLines": "other lines of its note were worth more of the room",
+  "why.found": "it is in the answer, {rank}",
+  "why.noKeywords": "keyword search was not used",
+  "why.noTerm": "it contains no word of the query; missing: {missing}",
+  "why.terms": "it contains {terms}",
+  "why.someTerms": "it contains {terms}; missing: {missing}",
+  "why.noMeaning": "vector search was not used",
+  "why.similarity": "its similarity is {similarity}",
+  "why.direct": "its similarity is {similarity}, scored directly: the nearest vectors examined end at {lowest}",
+  "why.noVector": "it has no vector yet: only keyword search finds it",
+  "why.refused": "the embedding provider refused its text, only keyword search finds it: {error}",
+  "why.otherSource": "it is of the source {source}, and the sources searched are: {sources}",
+  "why.filter": "the query excludes it by {filter}",
+  "why.scope": "its note does not fit all filters of the query, or cannot be read now",
+  "why.session": "the session that asks may not see it, or its note does not fit all filters",
+  "why.unreached": "not reached",
+  "why.outside": "{path} is outside the workspace",
+  "why.failed": "it could not be indexed: {problem}",
+  "why.notFile": "{path} is not a file",
+  "why.unreadable": "{path} cannot be read: {error}",
+  "why.missing": "{path} does not exist",
+  "why.notMarkdown": "{path} is not Markdown; only Markdown is searched",
+  "why.folder": "the folder {folder} is excluded",
+  "why.layout": "{path} is not searched: of this workspace only MEMORY.md, USER.md, memory/ and extraPaths are",
+  "why.unindexed": "it is not indexed yet, it has no text, or a .gitignore rule excludes it",
+  "why.chosen": "memorySearch.exclude names it",
+  "next.accept":
+    "`memslot memory status` lists the notes that are not searched; name those that need not be searched in memorySearch.exclude.",
+  "next.add": "Add {path} to memorySearch.extraPaths.",
+  "next.extraPath": "Name its folder in extraPaths.",
+  "next.index": "Run `memslot memory index`.",
+  "next.line": "Name a line that holds text.",
+  "next.lineAlone": "Ask for what this line alone says.",
+  "next.minScore": "Search with minScore {minScore}.",
+  "next.move": "Move the note out of it.",
+  "next.note": "Name a note.",
+  "next.noteInstead": "Name the note instead, as notes/x.md:12.",
+  "next.read": "Read that instead.",
+  "next.repair": "Repair the file, then sync.",
+  "next.results": "Show {count} results.",
+  "next.searchAll":
+    'Set memorySearch.notes to "all" to have them searched, or name folders in memorySearch.extraPaths.',
+  "next.searchFolders":
+    'Set memorySearch.notes to "all" to have them searched, or name folders in memorySearch.extraPaths, for example {folders}.',
+  "next.session": "Search after the session has ended.",
+  "next.spelling": "Check the spelling of the path; it is relative to the workspace.",
+  "next.sync": "Sync, then ask again.",
+  "next.tokens": "Search with {count} tokens.",
+  "next.unfilter": "Take the filter out of the query, or ask for this source.",
+  "next.words": "Use words that the note contains.",
+  "next.write": "Write MEMORY.md or notes in memory/ there, or name folders in memorySearch.extraPaths.",
+  "next.writeAny": "Write Markdown notes there, or name folders in memorySearch.extraPaths.",
+  "search.failed": "memory could not be searched",
+  "search.noMeaning": "keyword search only: {error}",
+  "search.unembedded": "the question could not be embedded",
+  "search.unfilled": "not every chunk has its vector yet",
+  "search.otherModel": "another embedding model than the configured one answered",
+  "search.noWords": "keyword search failed, meaning answered",
+  "search.wordsFailed": "keyword search failed, meaning answered: {error}",
+  "search.fts": "keyword search is not available: {error}",
+  "vectors.made": "they are being made",
+  "vectors.notKept":
+    "the index is kept in memory and ends with this process, so vectors are made only when an application asks for them",
+  "vectors.left": "{count} are left",
+  "vectors.leftFor": "{count} are left: {why}",
+  "embedding.none": '{key} is "none": keyword search only',
+  "embedding.given": '"{id}" was given by the application',
+  "embedding.enabled": "plugins.entries.{id}.enabled is true",
+  "embedding.auto": '{key} is "auto": {reason}',
+  "embedding.named": '{key} is "{id}"',
+  "embedding.failed": "{failure}; keyword search only",
+  "embedding.unset":
+    'no embedding provider is set up: keyword search only. To search by meaning too, run `memslot embeddings on` for a model on this machine, or set OPENAI_API_KEY or GEMINI_API_KEY, or {key} to "local" or the id of an embedding plugin{found}',
+  "embedding.found": "; found: {ids}",
 } as const;
 
 export type SentenceCode = keyof typeof sentences;
@@ -41,7 +227,7 @@ export type SentenceCode = keyof typeof sentences;
 export interface SentenceMeaning {
   /** Absent if the sentence is of a provider, a plugin or the system. */
   code?: SentenceCode | undefined;
-  params?: Readonly<Record<string, string | number>> | undefined;
+  params?: Readonly<Record<string, string | number | Sentence>> | undefined;
 }
 
 export interface Sentence extends SentenceMeaning {
@@ -50,7 +236,30 @@ export interface Sentence extends SentenceMeaning {
 }
 
 /** Makes a sentence. */
-export function sentence(code: SentenceCode, params: Sentence["params"] = {}): Sentence {
-  const reason = sentences[code].replaceAll(/\{(\w+)\}/gu, (_, name: string) => String(params[name]));
+export function sentence(code: SentenceCode, params: NonNullable<Sentence["params"]> = {}): Sentence {
+  const reason = sentences[code].replaceAll(
+    /\{(\w+)(?:\|([^|]+)\|([^}]+))?\}/gu,
+    (_, name: string, one?: string, other?: string) => {
+      const value = params[name] ?? "";
+      const text = typeof value === "object" ? value.reason : String(value);
+      return one === undefined ? text : `${text} ${value === 1 ? one : other}`;
+    },
+  );
   return { reason, code, ...(Object.keys(params).length > 0 && { params }) };
+}
+
+/** Text without a code as a sentence. */
+export function asSentence(text: string | Sentence): Sentence {
+  return typeof text === "string" ? { reason: text } : text;
+}
+
+/** The sentence with this code, if it is one, else the text itself: for what was stored. */
+export function storedSentence(text: string): Sentence {
+  return Object.hasOwn(sentences, text) ? sentence(text as SentenceCode) : { reason: text };
+}
+
+/** `a or b or c`. */
+export function either(texts: readonly string[]): string | Sentence {
+  const [first = "", ...others] = texts;
+  return others.reduce<string | Sentence>((left, right) => sentence("list.or", { left, right }), first);
 }

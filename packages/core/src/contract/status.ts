@@ -1,4 +1,5 @@
 import type { EmbeddingFailure } from "./provider-error.ts";
+import type { Sentence, SentenceMeaning } from "./sentences.ts";
 
 /** A snapshot of recorded facts: settings, last known states and errors. What is not known is absent. */
 export interface MemoryProviderStatus {
@@ -189,7 +190,7 @@ export interface LastSync {
 }
 
 /** A file or folder that is scanned for memory files. */
-export interface MemoryRootStatus {
+export interface MemoryRootStatus extends SentenceMeaning {
   /** Relative to the workspace, or absolute. */
   path: string;
   state: "indexed" | "skipped";
@@ -209,7 +210,7 @@ export interface LeftOut {
 }
 
 /** State of the embedding provider and its vectors. */
-export interface EmbeddingStatus {
+export interface EmbeddingStatus extends SentenceMeaning {
   /** Why this provider, or why none. */
   reason: string;
   /** Providers that `auto` rejected before, each with the reason. */
@@ -233,7 +234,7 @@ export interface EmbeddingStatus {
   /** Why vectors are unusable (all the same), with the next step. Only keyword search answers then. */
   sameVectors?: string | undefined;
   /** Number of chunks without a vector, and why. */
-  pending?: { chunks: number; reason: string } | undefined;
+  pending?: (Sentence & { chunks: number }) | undefined;
   /** Daily token budget. Absent if there is none. */
   budget?: { tokensPerDay: number; usedToday: number } | undefined;
   /** Unfinished batch jobs. */
@@ -265,7 +266,7 @@ export interface SyncReport {
   unchanged: number;
   failed: SyncFailure[];
   /** Number of chunks without a vector, and why. `failure`: the embedding provider failed. */
-  pendingVectors?: { chunks: number; reason: string; failure?: EmbeddingFailure | undefined } | undefined;
+  pendingVectors?: (Sentence & { chunks: number; failure?: EmbeddingFailure | undefined }) | undefined;
 }
 
 /** Lines of a file, 1-based and inclusive. */
@@ -275,10 +276,9 @@ export interface NoteLines {
   endLine: number;
 }
 
-export interface SyncFailure {
+/** `reason`: the problem of the file and the next step. */
+export interface SyncFailure extends Sentence {
   path: string;
-  /** The problem of the file and the next step. */
-  reason: string;
 }
 
 /** Notes and folders that cannot be indexed: too large, undecodable, unreadable, linked, not downloaded. */

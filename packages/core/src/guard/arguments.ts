@@ -3,6 +3,7 @@ import type { ManagerReadParams, ManagerSyncParams, SessionTarget } from "../con
 import type { MemoryReadParams, MemorySyncParams } from "../contract/memory.ts";
 import type { SearchOrder } from "../contract/search-report.ts";
 import type { ManagerSearchOptions, MemorySearchOptions, SessionAudience, WhyTarget } from "../contract/search.ts";
+import { type Sentence, sentence } from "../contract/sentences.ts";
 import type { MemorySource, SyncProgress } from "../contract/status.ts";
 import { audienceOf } from "./audience.ts";
 import {
@@ -49,7 +50,7 @@ const orders: readonly SearchOrder[] = ["relevance", "newest", "oldest"];
 export interface CheckedSearch {
   query: string;
   options: Omit<ManagerSearchOptions, "signal" | "onDebug">;
-  notes: string[];
+  notes: Sentence[];
 }
 
 export interface SearchFacts {
@@ -69,10 +70,10 @@ export function checkSearch(query: string, options: MemorySearchOptions, facts: 
     "maxResults",
     options.maxResults ?? settings.query.maxResults ?? options.defaultMaxResults ?? usualMaxResults,
   );
-  const notes: string[] = [];
+  const notes: Sentence[] = [];
   const shortened = cutQuery(written);
-  if (shortened !== written) notes.push(`the query was cut to its first ${queryLimit} characters`);
-  if (audience === "shared") notes.push("private notes are left out in a shared session");
+  if (shortened !== written) notes.push(sentence("query.cut", { count: queryLimit }));
+  if (audience === "shared") notes.push(sentence("query.shared"));
   return {
     query: shortened,
     options: {
@@ -116,7 +117,7 @@ function tokenBudget(
 function checkSources(
   given: readonly MemorySource[],
   indexed: ReadonlySet<MemorySource>,
-  notes: string[],
+  notes: Sentence[],
 ): MemorySource[] {
   if (!Array.isArray(given) || given.length === 0) throw invalid("sources", "a list of at least one source", given);
   const known = new Set<MemorySource>(["memory", "sessions", "journal", ...clientSources, ...indexed]);
@@ -126,8 +127,7 @@ function checkSources(
   }
   const asked = [...new Set(given)];
   // An empty answer from a source that is not indexed must be reported.
-  for (const source of asked)
-    if (!indexed.has(source)) notes.push(`"${source}" is not among memorySearch.sources, so nothing of it is indexed`);
+  for (const source of asked) if (!indexed.has(source)) notes.push(sentence("query.source", { source }));
   return asked;
 }
 

@@ -1,10 +1,10 @@
 import type { CallsOfMemory } from "../contract/calls.ts";
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { healthOf } from "../contract/health.ts";
+import { healthOf, withReasons } from "../contract/health.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory, MemorySyncParams } from "../contract/memory.ts";
-import type { SearchReport } from "../contract/search-report.ts";
 import type { MemorySearchOptions, SearchAnswer } from "../contract/search.ts";
+import { sentence } from "../contract/sentences.ts";
 import type { SyncReport } from "../contract/status.ts";
 import type { SearchMessage, SyncMessage } from "../debug/messages.ts";
 import { type Tell, traceCall } from "../debug/trace-call.ts";
@@ -122,7 +122,7 @@ async function ask(
   tell(() => askedFacts(checked));
   if (signal?.aborted) throw abortErrorOf(signal);
   if (checked.query.trim() === "" && since === undefined && until === undefined && order === "relevance") {
-    const report: SearchReport = { ...reportOf(client.facts(), audience), state: "ok", reason: "the query is blank" };
+    const report = withReasons({ ...reportOf(client.facts(), audience), state: "ok" }, [sentence("empty.blank")]);
     given.onDebug?.(report);
     tell(() => ({ results: 0, state: "ok" }));
     return { results: [], report };

@@ -1,7 +1,8 @@
 import type { CheckedSearch } from "./arguments.ts";
 import type { GuardedClient, ReportFacts } from "./guarded-client.ts";
 import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./audience.ts";
-import { indexConditions, withConditions } from "../contract/health.ts";
+import { indexConditions, reasonsOf, sentenceIn, withConditions, withReasons } from "../contract/health.ts";
+import { either, sentence, type Sentence } from "../contract/sentences.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
 import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/search-report.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
@@ -43,8 +44,8 @@ function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus):
 }
 
 export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
-  const shown = audience === "shared" ? "memory could not be searched" : reason;
-  return { ...reportOf(facts, audience), state: "unavailable", reason: shown };
+  const shown = audience === "shared" ? sentence("search.failed") : { reason };
+  return withReasons({ ...reportOf(facts, audience), state: "unavailable" }, [shown]);
 }
 
 export interface ManagerAnswer {
@@ -74,10 +75,10 @@ export function finishAnswer(
   const kept = keepResults(found, answer.report?.filters?.order ?? "relevance", client, options);
   const reported = reportFor(answer, client, { kept, audience: options.audience });
   const degraded = [
-    embeddings?.degraded === true && embeddings.reason,
-    rerank?.degraded === true && rerank.reason,
+    embeddings?.degraded === true && sentenceIn(embeddings),
+    rerank?.degraded === true && { reason: rerank.reason },
     unfilteredBecause(reported, options),
-  ].flatMap((reason) => (typeof reason === "string" ? [{ state: "degraded" as const, reason }] : []));
+  ].flatMap((why) => (typeof why === "object" ? [{ state: "degraded" as const, ...why }] : []));
   const state = withConditions(reported, reported.state === "unavailable" ? [] : degraded);
   const report = withRerank(state, rerank, kept.results.length);
   const { audience, outside, duplicate, ...own } = kept.dropped;
@@ -91,15 +92,14 @@ export function finishAnswer(
     limit: both("limit"),
     ...Object.fromEntries(rare),
   };
-  const reasons = [report.reason, ...notes].filter((reason) => reason !== undefined);
+  const reasons = [...reasonsOf(report), ...notes];
   if (kept.results.length === 0 && (report.reason === undefined || outside > 0))
     reasons.push(whyNothing(dropped, options));
   const fallback = report.fallback ?? embeddings?.fallback;
   return {
     results: kept.results,
     report: {
-      ...report,
-      reason: reasons.length > 0 ? [...new Set(reasons)].join("; ") : undefined,
+      ...withReasons(report, reasons),
       fallback: options.audience === "shared" ? fallbackForAll(fallback) : fallback,
       legs: kept.results.length === found.length ? (report.legs ?? {}) : legsOf(kept.results, report.legs ?? {}),
       dropped,
@@ -151,11 +151,12 @@ function withRerank(report: SearchReport, rerank: RerankChoice | undefined, resu
 }
 
 /** If a manager does not report its filters, it did not filter: the answer differs from the query. */
-function unfilteredBecause(report: SearchReport, options: CheckedSearch["options"]): string | undefined {
+function unfilteredBecause(report: SearchReport, options: CheckedSearch["options"]): Sentence | undefined {
   if (report.filters !== undefined) return undefined;
   const asked = (["since", "until"] as const).filter((name) => options[name] !== undefined).map(String);
   if ((options.order ?? "relevance") !== "relevance") asked.push("order");
-  return asked.length === 0 ? undefined : `memory plugin "${report.backend}" does not know ${asked.join(" and ")}`;
+  if (asked.length === 0) return undefined;
+  return sentence("query.unfiltered", { plugin: report.backend, options: asked.join(" and ") });
 }
 
 function isReport(value: unknown): value is SearchReport {
@@ -177,11 +178,11 @@ function legsOf(found: readonly MemorySearchResult[], known?: SearchReport["legs
   return { keyword: legOf("keyword"), vector: legOf("vector") };
 }
 
-function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: CheckedSearch["options"]): string {
-  if (dropped.minScore > 0) return `${dropped.minScore} found, all with a score under ${minScore}`;
-  if (dropped.outside !== undefined) return `${dropped.outside} found, all outside the workspace and extraPaths`;
-  if (dropped.source > 0) return `${dropped.source} found, none in ${sources.join(" or ")}`;
-  return "nothing in memory matches the query";
+function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: CheckedSearch["options"]): Sentence {
+  if (dropped.minScore > 0) return sentence("empty.scores", { count: dropped.minScore, minScore });
+  if (dropped.outside !== undefined) return sentence("empty.outside", { count: dropped.outside });
+  if (dropped.source > 0) return sentence("empty.sources", { count: dropped.source, sources: either(sources) });
+  return sentence("empty.ofQuery");
 }
 
 interface KeptResults {

@@ -3,6 +3,7 @@ import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.t
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
 import type { RerankPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
+import { type Sentence, sentence } from "../contract/sentences.ts";
 import { checkProvider, checkReranker } from "../guard/runtime-type-checks.ts";
 import {
   type FoundPlugin,
@@ -40,9 +41,8 @@ export interface ChooseOptions extends OpenersInput {
   signal?: AbortSignal | undefined;
 }
 
-interface Outcome {
+interface Outcome extends Sentence {
   opened?: { provider: EmbeddingProvider; found: FoundPlugin; role: EmbeddingUse["role"] };
-  reason: string;
   degraded?: boolean;
 }
 
@@ -65,12 +65,12 @@ export async function chooseEmbeddings(
   async function choose(): Promise<EmbeddingChoice> {
     if (embeddings !== undefined) {
       checkProvider('the "embeddings" option', embeddings);
-      const reason = `"${embeddings.id}" was given by the application`;
-      return { provider: embeddings, requested, reason, degraded: false };
+      const why = sentence("embedding.given", { id: embeddings.id });
+      return { provider: embeddings, requested, ...why, degraded: false };
     }
     if (requested.toLowerCase() === "none") {
-      const reason = `${providerKey} is "none": keyword search only`;
-      return { provider: undefined, requested, reason, degraded: false };
+      const why = sentence("embedding.none", { key: providerKey });
+      return { provider: undefined, requested, ...why, degraded: false };
     }
     if (requested.toLowerCase() !== "auto") return addFallback(await chooseNamed());
     return { ...(await addFallback(await chooseAuto())), passedOver };
@@ -82,10 +82,10 @@ export async function chooseEmbeddings(
     const take = async (
       found: FoundPlugin,
       role: EmbeddingUse["role"],
-      reason: string,
+      why: Sentence,
     ): Promise<Outcome | undefined> => {
       const answer = await openers.tryToOpen(found, { role, signal });
-      if ("opened" in answer) return { opened: { provider: answer.opened, found, role }, reason };
+      if ("opened" in answer) return { opened: { provider: answer.opened, found, role }, ...why };
       failures.push(answer.failure);
       passedOver.push({ id: found.id, reason: answer.failure });
       return undefined;
@@ -96,24 +96,23 @@ export async function chooseEmbeddings(
       // Well-known providers report themselves whether they are usable.
       if (found?.kind !== "embedding" || wellKnownProviders.includes(id)) continue;
       if (forbiddenBy(found, config.plugins) !== undefined) continue;
-      const outcome = await take(found, "named", `plugins.entries.${id}.enabled is true`);
+      const outcome = await take(found, "named", sentence("embedding.enabled", { id }));
       if (outcome) return outcome;
     }
     for (const id of wellKnownProviders) {
       const { found, reason } = await whetherAvailable(id);
-      const outcome = found && (await take(found, "auto", `${providerKey} is "auto": ${reason}`));
+      const outcome = found && (await take(found, "auto", sentence("embedding.auto", { key: providerKey, reason })));
       if (outcome) return outcome;
       if (!found) passedOver.push({ id, reason });
     }
-    if (failures.length > 0) return { reason: `${failures.join("; ")}; keyword search only`, degraded: true };
+    if (failures.length > 0)
+      return { ...sentence("embedding.failed", { failure: failures.join("; ") }), degraded: true };
     const missing = missingPlugin();
     if (missing !== undefined) return { reason: missing };
     const usable = plugins.known.filter((found) => forbiddenBy(found, config.plugins) === undefined);
     const others = idsOf("embedding", usable).filter((id) => !wellKnownProviders.includes(id));
-    const here = others.length === 0 ? "" : `; found: ${quoted(others)}`;
-    return {
-      reason: `no embedding provider is set up: keyword search only. To search by meaning too, run \`memslot embeddings on\` for a model on this machine, or set OPENAI_API_KEY or GEMINI_API_KEY, or ${providerKey} to "local" or the id of an embedding plugin${here}`,
-    };
+    const found = others.length === 0 ? "" : sentence("embedding.found", { ids: quoted(others) });
+    return sentence("embedding.unset", { key: providerKey, found });
   }
 
   function missingPlugin(): string | undefined {
@@ -156,12 +155,13 @@ export async function chooseEmbeddings(
       return { reason, degraded: true };
     }
     const answer = await openers.tryToOpen(found, { role: "named", signal });
-    if ("failure" in answer) return { reason: `${answer.failure}; keyword search only`, degraded: true };
-    return { opened: { provider: answer.opened, found, role: "named" }, reason: `${providerKey} is "${requested}"` };
+    if ("failure" in answer) return { ...sentence("embedding.failed", { failure: answer.failure }), degraded: true };
+    const why = sentence("embedding.named", { key: providerKey, id: requested });
+    return { opened: { provider: answer.opened, found, role: "named" }, ...why };
   }
 
   /** Adds the fallback provider: at once if the first could not be opened, later if it fails permanently. */
-  async function addFallback({ opened, reason, degraded = false }: Outcome): Promise<EmbeddingChoice> {
+  async function addFallback({ opened, degraded = false, ...whole }: Outcome): Promise<EmbeddingChoice> {
     const fallback = settings.fallback.trim();
     const wanted = fallback !== "" && fallback.toLowerCase() !== "none";
     const fallbackPlugin = wanted ? findProvider(fallback, fallbackKey) : undefined;
@@ -178,21 +178,28 @@ export async function chooseEmbeddings(
       return {
         provider,
         requested,
-        reason,
+        ...whole,
         degraded,
         spare: wanted && fallbackPlugin !== found ? { id: fallback, open: openFallback } : undefined,
         openModel: (model, signal) => openers.open(found, { role, model, signal }),
       };
     }
-    const none: EmbeddingChoice = { provider: undefined, requested, reason, degraded };
+    const none: EmbeddingChoice = { provider: undefined, requested, ...whole, degraded };
     if (!wanted || fallback === requested) return none;
     try {
       const provider = await openFallback(signal);
-      const why = reason.replace(/[;:] keyword search only\b.*$/su, "");
-      return { ...none, provider, reason: why, fallback: { from: requested, to: fallback, reason: why } };
+      const why = whole.reason.replace(/[;:] keyword search only\b.*$/su, "");
+      return {
+        ...none,
+        provider,
+        reason: why,
+        code: undefined,
+        params: undefined,
+        fallback: { from: requested, to: fallback, reason: why },
+      };
     } catch (error) {
       if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
-      return { ...none, reason: `${reason}; ${error.message}`, degraded: true };
+      return { ...none, ...sentence("list.more", { left: whole, right: error.message }), degraded: true };
     }
   }
 

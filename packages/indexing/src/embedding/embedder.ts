@@ -8,6 +8,7 @@ import {
   messageOf,
   type SyncReport,
 } from "@memslot/core";
+import { sentence, sentenceIn } from "@memslot/core/host";
 import type { VectorSpace } from "../chunk-store.ts";
 import type { MeaningScale } from "../fusion/score-fusion.ts";
 import { areSame, SpaceScales } from "../fusion/vector-weight.ts";
@@ -24,8 +25,7 @@ import { OverBudget, Usage } from "./requests/usage.ts";
 const probeMs = 30_000;
 const differentTexts = [plainText, "A train leaves for the coast at noon."];
 const shownQuarantined = 100;
-const notKept =
-  "the index is kept in memory and ends with this process, so vectors are made only when an application asks for them";
+const notKept = sentence("vectors.notKept");
 
 interface EmbedderFacts {
   status: EmbeddingStatus;
@@ -106,7 +106,7 @@ export class Embedder {
     if (store.health().isTemporary === true && !request.asked) {
       await this.count();
       const left = this.primary.stats?.pending ?? (await store.stats()).chunks;
-      return (this.#pending = left === 0 ? undefined : { chunks: left, reason: notKept });
+      return (this.#pending = left === 0 ? undefined : { chunks: left, ...notKept });
     }
     const space = await this.primary.knownSpace();
     if (space !== undefined) await store.giveVectors?.(space);
@@ -210,7 +210,7 @@ export class Embedder {
     const { answeredBy, fallback } = this.#queries;
     const { stats, activity } = this.primary;
     const missing = stats?.pending ?? 0;
-    const reason = this.#pending?.reason ?? "they are being made";
+    const why = this.#pending ? sentenceIn(this.#pending) : sentence("vectors.made");
     return {
       embedded: stats?.embedded ?? 0,
       missing: stats?.pending,
@@ -218,7 +218,7 @@ export class Embedder {
       fallback: fallback ?? choice.fallback,
       batchFailures: this.#batchFailures,
       status: {
-        reason: choice.reason,
+        ...sentenceIn(choice),
         passedOver: choice.passedOver,
         host: provider.endpoint?.host,
         keySource: provider.endpoint?.keySource,
@@ -232,7 +232,7 @@ export class Embedder {
         answered: this.#answered,
         meaning: this.#meaning,
         sameVectors: this.#sameVectors,
-        pending: missing > 0 ? { chunks: missing, reason } : undefined,
+        pending: missing > 0 ? { chunks: missing, ...why } : undefined,
       },
     };
   }

@@ -7,7 +7,9 @@ import type {
   MemoryPluginContext,
   MemorySearchManager,
   NoteBacklink,
+  Sentence,
 } from "@memslot/core";
+import { sentenceIn, storedSentence } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow, FileRecord } from "../index-row-types.ts";
 import { onlyIn } from "../chunk-store.ts";
@@ -50,7 +52,7 @@ export function createListedMemory(
       const skipped = new Map(
         notes.flatMap((record) => {
           const why = recordedState(record).skipped;
-          return why === undefined ? [] : [[record.path, why] as const];
+          return why === undefined ? [] : [[record.path, storedSentence(why)] as const];
         }),
       );
       const indexed = records.filter(({ path: file, source }) => source !== "memory" || !skipped.has(file));
@@ -68,7 +70,9 @@ export function createListedMemory(
       const { leftOut, more } = scan ? await findLeftOut({ workspaceDir, stateDir, taken, failed }, signal) : nothing;
       const pending = taken.difference(new Set(known.map((record) => record.path)));
       const all: LeftOutFile[] = [
-        ...[...failed].map(([file, detail]) => ({ path: file, kind: "file", reason: "failed", detail }) as const),
+        ...[...failed].map(([file, problem]) => {
+          return { path: file, kind: "file", reason: "failed", detail: problem.reason, problem } as const;
+        }),
         ...[...pending].map((file) => ({ path: file, kind: "file", reason: "pending" }) as const),
         ...leftOut
           .filter(isNote)
@@ -94,7 +98,7 @@ async function findLeftOut(
     workspaceDir: string;
     stateDir: string;
     taken: ReadonlySet<string>;
-    failed: ReadonlyMap<string, string>;
+    failed: ReadonlyMap<string, Sentence>;
   },
   signal: AbortSignal,
 ): Promise<{ leftOut: LeftOutFile[]; more: boolean }> {
@@ -144,9 +148,9 @@ function isNote({ path: file, reason, kind }: LeftOutFile): boolean {
 }
 
 /** Files and places that could not be scanned. Most configured places do not exist: these are none. */
-function failuresOf({ failed, roots }: ScanResult): [path: string, reason: string][] {
+function failuresOf({ failed, roots }: ScanResult): [path: string, why: Sentence][] {
   const skipped = roots.filter(({ state, reason }) => state === "skipped" && reason !== "does not exist");
-  return [...failed, ...skipped].map((each) => [each.path, each.reason ?? ""]);
+  return [...failed, ...skipped].map((each) => [each.path, sentenceIn({ ...each, reason: each.reason ?? "" })]);
 }
 
 function fileOf({ path: file, source, size, mtimeMs }: FileRecord, facts: NoteFacts | undefined): MemoryFile {

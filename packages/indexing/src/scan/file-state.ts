@@ -8,6 +8,7 @@ import {
   statfsSync,
 } from "node:fs";
 import path from "node:path";
+import type { SentenceCode } from "@memslot/core";
 import { jsonOf } from "../json-values.ts";
 
 // The thread that watches reads this too: nothing else of memslot is loaded for it.
@@ -29,6 +30,7 @@ export function stateOf(stats: BigIntStats): FileState {
 export interface RecordedState {
   /** What the file system reported when it was read; absent if that does not tell one state from another. */
   stamp?: string | undefined;
+  /** Why it has no text: code of a sentence, or the sentence itself in older indexes. */
   skipped?: string | undefined;
   /** Of a conversation: where the agent was at work, if its lines say so. */
   folder?: string | undefined;
@@ -158,9 +160,6 @@ export function isSameFile(left: string, right: string): boolean {
   return a.dev === b.dev && a.birthtimeNs === b.birthtimeNs;
 }
 
-export const notDownloaded = "is in iCloud and not downloaded: download it (in Finder: Download Now)";
-export const linkReason = "is a symbolic link, which is not followed";
-
 export function statOf(absolutePath: string): BigIntStats | Error {
   try {
     return lstatSync(absolutePath, { bigint: true });
@@ -173,13 +172,14 @@ export function fileIn(folder: string, name: string): string {
   return folder.endsWith(path.sep) ? folder + name : folder + path.sep + name;
 }
 
-export function kindOf(stats: StatsBase<number | bigint>): string {
-  if (stats.isSymbolicLink()) return linkReason;
-  if (stats.isDirectory()) return "is a folder, not a file";
-  if (stats.isFIFO()) return "is a named pipe, not a file";
-  if (stats.isSocket()) return "is a socket, not a file";
-  if (stats.isBlockDevice() || stats.isCharacterDevice()) return "is a device, not a file";
-  return "is not a file";
+/** Code of the sentence that says what is no file. */
+export function kindOf(stats: StatsBase<number | bigint>): SentenceCode {
+  if (stats.isSymbolicLink()) return "file.link";
+  if (stats.isDirectory()) return "file.folder";
+  if (stats.isFIFO()) return "file.pipe";
+  if (stats.isSocket()) return "file.socket";
+  if (stats.isBlockDevice() || stats.isCharacterDevice()) return "file.device";
+  return "file.none";
 }
 
 export function realPathOf(place: string): string | undefined {

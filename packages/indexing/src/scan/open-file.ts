@@ -1,5 +1,7 @@
 import { type BigIntStats, constants, fstatSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import type { Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { codeOf, MovedError, noFollow, openConfined } from "@memslot/core/files";
 import { kindOf, maxFileBytes, mtimeMsOf, stampOf } from "./file-state.ts";
 
@@ -15,10 +17,10 @@ export async function withFile<Result>(file: string, work: (handle: FileHandle) 
   }
 }
 
-export function outOfDescriptors(error: unknown): string | undefined {
+export function outOfDescriptors(error: unknown): Sentence | undefined {
   const code = codeOf(error);
   if (code !== "EMFILE" && code !== "ENFILE") return undefined;
-  return "too many open files: raise the limit (`ulimit -n`) and sync again";
+  return sentence("file.descriptors");
 }
 
 const readAttempts = 3;
@@ -78,7 +80,7 @@ export async function readSettled(
 /** Reads at most the initial size, so that a growing file ends. */
 async function readOnce(handle: FileHandle): Promise<FileContent> {
   const before = fstatSync(handle.fd, { bigint: true });
-  if (!before.isFile()) throw new Error(`is not a regular file: ${kindOf(before)}`);
+  if (!before.isFile()) throw new Error(`is not a regular file: ${sentence(kindOf(before)).reason}`);
   if (before.size > maxFileBytes) throw new Error(`has grown to more than ${maxFileBytes / 1024 / 1024} MiB: split it`);
   const bytes = Buffer.alloc(Number(before.size));
   let length = 0;

@@ -118,7 +118,7 @@ describe.each([
     ];
     const result = await scan(workspace, extraPaths);
     expect(await readAll(workspace, result, extraPaths)).toEqual(tables.foldedTexts);
-    expect(result.roots.filter(({ state }) => state === "skipped")).toEqual([
+    expect(result.roots.filter(({ state }) => state === "skipped")).toMatchObject([
       { path: "USER.md", state: "skipped", reason: "does not exist" },
     ]);
     expect(result.failed).toEqual([]);

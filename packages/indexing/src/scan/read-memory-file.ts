@@ -7,10 +7,10 @@ import {
   type MemoryReadResult,
   messageOf,
 } from "@memslot/core";
-import { isPrivateNote } from "@memslot/core/host";
+import { isPrivateNote, sentence } from "@memslot/core/host";
 import { MovedError, cloudStub, codeOf, openConfined } from "@memslot/core/files";
 import { noteText, TextLines, whyNotText } from "../text/file-text.ts";
-import { maxFileBytes, notDownloaded } from "./file-state.ts";
+import { maxFileBytes } from "./file-state.ts";
 import { isMarkdown } from "./folder-rules.ts";
 import { agentLayout, memoryRoots, relativePath, toSlashes, type Workspace, placeOf } from "./memory-roots.ts";
 import { surrogateSafe } from "../text/split-by-tokens.ts";
@@ -34,7 +34,7 @@ export async function readMemoryFile(params: ManagerReadParams, workspace: Works
   if (!bytes) return { status: "not_found", text: "", path: shown };
 
   const notText = whyNotText(bytes);
-  if (notText !== undefined) throw notReadable(shown, `: it ${notText}.`);
+  if (notText !== undefined) throw notReadable(shown, `: it ${sentence(notText).reason}.`);
   const lines = new TextLines(noteText(bytes));
   const window = lines.slice(from, from - 1 + params.lines);
   if (window.length === 0) return { status: "ok", text: "", path: shown, from, lines: 0 };
@@ -140,7 +140,8 @@ async function readBytes(absolutePath: string, shown: string, signal: AbortSigna
     if (MemoryError.is(error) || signal.aborted) throw error;
     const code = codeOf(error);
     const isMissing = code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
-    if (isMissing && existsSync(cloudStub(absolutePath))) throw notReadable(shown, `: ${notDownloaded}.`, "WORKSPACE");
+    if (isMissing && existsSync(cloudStub(absolutePath)))
+      throw notReadable(shown, `: ${sentence("file.cloud").reason}.`, "WORKSPACE");
     if (isMissing) return undefined;
     if (error instanceof MovedError)
       throw notReadable(shown, ": it leads out of the memory folder through a link.", "PATH_NOT_ALLOWED", error);

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { type Files, tempFolder as folderWith, writeFiles } from "@memslot/test-tools/files";
 import { describe, expect, test } from "vitest";
 import { KnownFiles, isSameFile, maxFileBytes } from "./file-state.ts";
@@ -161,8 +162,8 @@ describe("a scan", () => {
     const result = await scan(workspace);
     expect(paths(result)).toEqual(["memory/a.md"]);
     expect(result.failed).toEqual([
-      { path: "memory/caf\ufffd.md", reason: "has a name that is not UTF-8: rename it" },
-      { path: "memory/dossier \ufffd", reason: "has a name that is not UTF-8: rename it" },
+      { path: "memory/caf\ufffd.md", ...sentence("file.name") },
+      { path: "memory/dossier \ufffd", ...sentence("file.name") },
     ]);
   });
 

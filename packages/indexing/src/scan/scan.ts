@@ -1,6 +1,14 @@
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
-import { type LeftOut, MemoryError, type MemoryRootStatus, messageOf, type SyncFailure } from "@memslot/core";
+import {
+  type LeftOut,
+  MemoryError,
+  type MemoryRootStatus,
+  messageOf,
+  type Sentence,
+  type SyncFailure,
+} from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { cloudStub, codeOf, listConfined } from "@memslot/core/files";
 import { createTimeSlices, type TimeSlices } from "../time-slices.ts";
 import {
@@ -9,9 +17,7 @@ import {
   isSameFile,
   KnownFiles,
   kindOf,
-  linkReason,
   maxFileBytes,
-  notDownloaded,
   realPathOf,
   StampTrust,
   stateOf,
@@ -102,38 +108,40 @@ class Scan {
     const { absolutePath, label, extra, kind } = root;
     const place = relativePath(this.#workspaceDir, absolutePath);
     /** `note`: it is one, or holds some, that a search would reach if it could. */
-    const skip = (reason: string, what: "note" | "place" = "place"): void => {
-      roots.push({ path: label, state: "skipped", reason });
-      if (what === "note") excluded.push({ path: place, reason });
+    const skip = (why: Sentence, what: "note" | "place" = "place"): void => {
+      roots.push({ path: label, state: "skipped", ...why });
+      if (what === "note") excluded.push({ path: place, ...why });
     };
     if (label === "memory.md" && !extra) {
       if (!names.has("memory.md")) return;
       if (names.has("MEMORY.md")) {
-        if (!isSameFile(path.join(this.#workspaceDir, "MEMORY.md"), absolutePath)) skip("MEMORY.md is used", "note");
+        if (!isSameFile(path.join(this.#workspaceDir, "MEMORY.md"), absolutePath))
+          skip(sentence("file.used", { name: "MEMORY.md" }), "note");
         return;
       }
     } else if (label === "MEMORY.md" && !extra && !names.has("MEMORY.md") && names.has("memory.md"))
-      return skip("memory.md is used");
+      return skip(sentence("file.used", { name: "memory.md" }));
     // It is the file system that decides whether `Memory` is found under the name of `memory`.
     const stats = statOf(absolutePath);
     const isMissing = stats instanceof Error && codeOf(stats) === "ENOENT";
     const isInCloud = isMissing && !(statOf(cloudStub(absolutePath)) instanceof Error);
     if ((!isMissing || isInCloud || extra) && root.excludes("")) accepted.add(place);
-    else if (isMissing && !isInCloud) skip("does not exist", extra ? "note" : "place");
+    else if (isMissing && !isInCloud) skip(sentence("file.missing"), extra ? "note" : "place");
     else if (isMissing) {
       unknown.push(place);
-      skip(notDownloaded, "note");
+      skip(sentence("file.cloud"), "note");
     } else if (stats instanceof Error) {
-      skip(`cannot be read: ${messageOf(stats)}`);
+      const why = sentence("file.unreadable", { error: messageOf(stats) });
+      skip(why);
       unknown.push(place, `${place}/`);
-      this.#fail(place, `cannot be read: ${messageOf(stats)}`);
-    } else if (stats.isSymbolicLink()) skip(`${linkReason}: ${adviceForLink(absolutePath)}`, "note");
+      this.#fail(place, why);
+    } else if (stats.isSymbolicLink()) skip(adviceForLink(absolutePath), "note");
     else if (stats.isDirectory()) {
-      if (kind === "file") skip("is a folder, not a file", "note");
+      if (kind === "file") skip(sentence("file.folder"), "note");
       else roots.push(await this.#walkRoot(root, place));
     } else if (!isReadable(stats)) skip(whyNotReadable(stats), "note");
-    else if (kind === "folder" && !extra) skip("is a file, not a folder", "note");
-    else if (!isMarkdown(absolutePath)) skip("is not a Markdown file (.md)");
+    else if (kind === "folder" && !extra) skip(sentence("file.notFolder"), "note");
+    else if (!isMarkdown(absolutePath)) skip(sentence("file.notMarkdown"));
     else roots.push({ path: label, state: "indexed", files: this.#take(place, absolutePath, stats) ? 1 : 0 });
   }
 
@@ -145,27 +153,27 @@ class Scan {
       const isSearched = taken.some((each) => each === target || each.startsWith(`${target}${path.sep}`));
       // Editors lock a note with a hidden link to nowhere.
       const isLock = target === undefined && path.basename(file).startsWith(".");
-      if (isSearched || isLock || !(isMarkdown(file) || holdsNotes(link))) this.#skip(file, linkReason);
-      else this.#exclude(file, linkReason);
+      if (isSearched || isLock || !(isMarkdown(file) || holdsNotes(link))) this.#skip(file, sentence("file.link"));
+      else this.#exclude(file, sentence("file.link"));
     }
     this.#trust.judge();
     return this.#result;
   }
 
-  #fail(file: string, reason: string): void {
-    if (!this.#reported.has(file)) this.#result.failed.push({ path: file, reason });
+  #fail(file: string, why: Sentence): void {
+    if (!this.#reported.has(file)) this.#result.failed.push({ path: file, ...why });
     this.#reported.add(file);
   }
 
   // Intended exclusions are not failures.
-  #skip(file: string, reason: string): void {
-    if (!this.#reported.has(file)) this.#result.roots.push({ path: file, state: "skipped", reason });
+  #skip(file: string, why: Sentence): void {
+    if (!this.#reported.has(file)) this.#result.roots.push({ path: file, state: "skipped", ...why });
     this.#reported.add(file);
   }
 
-  #exclude(file: string, reason: string): void {
-    if (!this.#reported.has(file)) this.#result.excluded.push({ path: file, reason });
-    this.#skip(file, reason);
+  #exclude(file: string, why: Sentence): void {
+    if (!this.#reported.has(file)) this.#result.excluded.push({ path: file, ...why });
+    this.#skip(file, why);
   }
 
   /** False for a file that is known under another name. */
@@ -174,7 +182,7 @@ class Scan {
     const earlier = this.#known.add(scanned, stats);
     if (earlier !== undefined) {
       if (foldedName(earlier.path) !== foldedName(file))
-        this.#skip(file, `is the same file as ${earlier.path}, which is indexed`);
+        this.#skip(file, sentence("file.same", { path: earlier.path }));
       return false;
     }
     this.#result.files.push(scanned);
@@ -213,7 +221,7 @@ class Scan {
       if (root.excludes(`${inside}note.md`)) accepted.add(place);
       else if (inside !== "" && codeOf(error) === "ENOENT") this.#failUnlessGone(inside, place);
       else {
-        this.#fail(place, outOfDescriptors(error) ?? `cannot be listed: ${messageOf(error)}`);
+        this.#fail(place, outOfDescriptors(error) ?? sentence("file.unlisted", { error: messageOf(error) }));
         unknown.push(shown);
       }
       return 0;
@@ -224,11 +232,11 @@ class Scan {
       if (root.excludes(inside + note)) accepted.add(shown + note);
       else {
         unknown.push(shown + note);
-        this.#exclude(shown + note, notDownloaded);
+        this.#exclude(shown + note, sentence("file.cloud"));
       }
     }
     if (rules !== undefined) {
-      for (const problem of rules.problems) this.#skip(`${shown}.gitignore`, problem);
+      for (const problem of rules.problems) this.#skip(`${shown}.gitignore`, { reason: problem });
       entries = notesIn(entries, rules, leftOut);
     }
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -249,7 +257,7 @@ class Scan {
           this.#failUnlessGone(name, shown + name);
           continue;
         }
-        this.#fail(shown + name, messageOf(stats));
+        this.#fail(shown + name, { reason: messageOf(stats) });
         unknown.push(shown + name);
       } else if (stats.isSymbolicLink()) this.#links.set(shown + name, fileIn(folder, name));
       else if (!isReadable(stats)) this.#exclude(shown + name, whyNotReadable(stats));
@@ -260,7 +268,7 @@ class Scan {
       const [below, shownBelow] = [`${inside}${name}/`, `${shown}${name}/`];
       if (entry.isDirectory()) {
         if (rules !== undefined && inside.split("/").length > maxDepth)
-          this.#exclude(shown + name, `is more than ${maxDepth} folders deep`);
+          this.#exclude(shown + name, sentence("file.deep", { count: maxDepth }));
         else if (!ignoredFolders.has(name))
           count += await this.#walk(
             root,
@@ -277,7 +285,7 @@ class Scan {
   }
 
   #failUnlessGone(name: string, shown: string): void {
-    if (name.includes(noCharacter)) this.#fail(shown, "has a name that is not UTF-8: rename it");
+    if (name.includes(noCharacter)) this.#fail(shown, sentence("file.name"));
   }
 }
 
@@ -295,11 +303,11 @@ function notesIn(entries: readonly Dirent[], rules: FolderRules, leftOut: readon
 }
 
 /** What to do about a link that is located where memory may be. */
-function adviceForLink(link: string): string {
+function adviceForLink(link: string): Sentence {
   try {
-    return `name the real path instead, ${realpathSync.native(link)}`;
+    return sentence("file.linkTo", { path: realpathSync.native(link) });
   } catch (error) {
-    return `it leads nowhere (${messageOf(error)})`;
+    return sentence("file.linkNowhere", { error: messageOf(error) });
   }
 }
 
@@ -318,11 +326,11 @@ function noteInCloud(name: string): string | undefined {
   return note !== undefined && isMarkdown(note) ? note : undefined;
 }
 
-function whyNotReadable(stats: BigIntStats): string {
-  if (!stats.isFile()) return kindOf(stats);
-  if (isDataless(stats)) return notDownloaded;
-  const megabytes = (Number(stats.size) / 1024 / 1024).toFixed(1);
-  return `is ${megabytes} MiB; the limit is ${maxFileBytes / 1024 / 1024} MiB: split it into smaller files`;
+function whyNotReadable(stats: BigIntStats): Sentence {
+  if (!stats.isFile()) return sentence(kindOf(stats));
+  if (isDataless(stats)) return sentence("file.cloud");
+  const size = (Number(stats.size) / 1024 / 1024).toFixed(1);
+  return sentence("file.large", { size, limit: maxFileBytes / 1024 / 1024 });
 }
 
 function listWorkspace(workspaceDir: string): string[] {

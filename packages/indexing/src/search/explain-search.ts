@@ -8,6 +8,9 @@ import {
   type MemorySearchResult,
   messageOf,
   type SearchWhy,
+  type Sentence,
+  type SentenceCode,
+  type SentenceMeaning,
   type SyncFailure,
   type WhyPlace,
   type WhyRung,
@@ -15,7 +18,7 @@ import {
   type WhyTarget,
   clientSources,
 } from "@memslot/core";
-import { answerTokens, isConversation, placeTokens } from "@memslot/core/host";
+import { answerTokens, isConversation, placeTokens, sentence, sentenceIn } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { ChunkRow } from "../index-row-types.ts";
 import { fileName, isAsked, onlyIn } from "../chunk-store.ts";
@@ -31,7 +34,7 @@ import { ignoredFolders, isMarkdown } from "../scan/folder-rules.ts";
 
 const mostTokens = 4000;
 const mostResults = 200;
-const otherWords = "Use words that the note contains.";
+const otherWords = sentence("next.words");
 
 interface WhyInput {
   store: NoteIndex;
@@ -43,31 +46,46 @@ interface WhyInput {
   trace: SearchTrace | undefined;
 }
 
-type Act = NonNullable<SearchWhy["act"]>;
+/** Search options that would return the target. */
+type Change = Omit<NonNullable<SearchWhy["act"]>, "says">;
 
 const steps = "file indexed passage filters words meaning candidate score rank answer".split(" ") as WhyStep[];
 
 class Ladder {
   readonly rungs: WhyRung[] = [];
 
-  readonly ok = (step: WhyStep, says: string): void => void this.rungs.push({ step, state: "ok", says });
-  readonly note = (step: WhyStep, says: string): void => void this.rungs.push({ step, state: "note", says });
+  readonly ok = (step: WhyStep, why: Sentence): void => this.#add(step, "ok", why);
+  readonly note = (step: WhyStep, why: Sentence): void => this.#add(step, "note", why);
 
-  failed(step: WhyStep, says: string, act?: Act | string, more: Partial<SearchWhy> = {}): SearchWhy {
-    this.rungs.push({ step, state: "failed", says });
-    const told = typeof act === "string" ? { says: act } : act;
-    return { found: false, rungs: this.#whole(), sentence: says, act: told, ...more };
+  failed(
+    step: WhyStep,
+    why: Sentence,
+    next?: Sentence,
+    more: Partial<SearchWhy> & { change?: Change } = {},
+  ): SearchWhy {
+    this.#add(step, "failed", why);
+    const { change, ...others } = more;
+    return { found: false, ...this.#whole(why), act: next && { ...change, ...said(next) }, ...others };
   }
 
-  found(says: string, more: Partial<SearchWhy>): SearchWhy {
-    this.ok("answer", says);
-    return { found: true, rungs: this.#whole(), sentence: says, ...more };
+  found(why: Sentence, more: Partial<SearchWhy>): SearchWhy {
+    this.ok("answer", why);
+    return { found: true, ...this.#whole(why), ...more };
   }
 
-  #whole(): WhyRung[] {
+  #add(step: WhyStep, state: WhyRung["state"], why: Sentence): void {
+    this.rungs.push({ step, state, ...said(why) });
+  }
+
+  #whole({ reason, ...meaning }: Sentence): Pick<SearchWhy, "rungs" | "sentence"> & SentenceMeaning {
     const known = new Map(this.rungs.map((rung) => [rung.step, rung]));
-    return steps.map((step) => known.get(step) ?? { step, state: "unknown", says: "not reached" });
+    const unknown = { state: "unknown", ...said(sentence("why.unreached")) } as const;
+    return { rungs: steps.map((step) => known.get(step) ?? { step, ...unknown }), sentence: reason, ...meaning };
   }
+}
+
+function said({ reason, ...meaning }: Sentence): { says: string } & SentenceMeaning {
+  return { says: reason, ...meaning };
 }
 
 /** Runs the search and reports each step for the target. */
@@ -108,54 +126,50 @@ async function whyOf(input: WhyInput, context: MemoryPluginContext, sources: Sca
   const rows = await rowsOf(input);
   if (rows.length === 0) {
     if (target.path === undefined)
-      return ladder.failed("indexed", "no indexed note holds this text", "Name the note instead, as notes/x.md:12.");
-    const { step, says, act } = await whyNotIndexed(target.path, context, sources);
-    if (step === "indexed") ladder.ok("file", `${target.path} is there`);
-    return ladder.failed(step, says, act);
+      return ladder.failed("indexed", sentence("why.noText"), sentence("next.noteInstead"));
+    const { step, why, next } = await whyNotIndexed(target.path, context, sources);
+    if (step === "indexed") ladder.ok("file", sentence("why.there", { path: target.path }));
+    return ladder.failed(step, why, next);
   }
   const [first] = rows;
   const path = first?.path ?? "";
-  ladder.ok("file", `${path} is a file of ${first?.source ?? "memory"}`);
+  ladder.ok("file", sentence("why.source", { path, source: first?.source ?? "memory" }));
   const problem = problemWith(path, sources);
-  if (problem === undefined) ladder.ok("indexed", `it is indexed, in ${counted(rows.length, "passage")}`);
-  else ladder.note("indexed", `an earlier state of it is indexed: ${problem}`);
+  if (problem === undefined) ladder.ok("indexed", sentence("why.indexed", { count: rows.length }));
+  else ladder.note("indexed", sentence("why.earlier", { problem }));
 
   const { line, text } = target;
   const holding = rows.filter((row) =>
     text === undefined ? line === undefined || (row.startLine <= line && line <= row.endLine) : holds(row, text),
   );
-  if (holding.length === 0) {
-    const says = `no passage of ${path} holds line ${line}: it is empty, or the file ends before it`;
-    return ladder.failed("passage", says, "Name a line that holds text.");
-  }
+  if (holding.length === 0)
+    return ladder.failed("passage", sentence("why.noLine", { path, line: line ?? 0 }), sentence("next.line"));
   const candidates = trace?.ranking.candidates ?? [];
   const rank = candidates.findIndex((candidate) => holding.some(({ id }) => id === candidate.row.id));
   const row = candidates[rank]?.row ?? holding.find((each) => fittingPart(each, asked) !== undefined) ?? holding[0];
-  if (row === undefined) return ladder.failed("passage", `no passage of ${path} is indexed`);
-  ladder.ok("passage", `${place(row)} contains it`);
+  if (row === undefined) return ladder.failed("passage", sentence("why.noPassage", { path }));
+  ladder.ok("passage", sentence("why.passage", { place: place(row) }));
 
   const filtered = whyFiltered(row, input);
-  if (filtered !== undefined)
-    return ladder.failed("filters", filtered, "Take the filter out of the query, or ask for this source.");
-  ladder.ok("filters", "no filter, source or session excludes it");
-  if (trace === undefined) return ladder.found("every note that fits the filters is listed, the newest first", {});
+  if (filtered !== undefined) return ladder.failed("filters", filtered, sentence("next.unfilter"));
+  ladder.ok("filters", sentence("why.unfiltered"));
+  if (trace === undefined) return ladder.found(sentence("why.listed"), {});
 
   sayWords(ladder, row, trace);
   await sayMeaning(ladder, row, input, trace);
   const candidate = candidates[rank];
   if (candidate === undefined) {
     const more = { candidates: candidates.length };
-    if (isOfSession(row, trace.input.running)) {
-      const says = "its session is running in this project, and its model still knows it";
-      return ladder.failed("candidate", says, "Search after the session has ended.", more);
-    }
+    if (isOfSession(row, trace.input.running))
+      return ladder.failed("candidate", sentence("why.running"), sentence("next.session"), more);
     const other = candidates.find((each) => isConversation(row) && isOfSession(each.row, [sessionOf(path)]));
-    if (other !== undefined)
-      return ladder.failed("candidate", `its session is found as ${place(other.row)}`, "Read that instead.", more);
-    const says = `it is not among the ${counted(candidates.length, "candidate")} that words and meaning gave`;
-    return ladder.failed("candidate", says, otherWords, more);
+    const why =
+      other === undefined
+        ? sentence("why.noCandidate", { count: candidates.length })
+        : sentence("why.sameSession", { place: place(other.row) });
+    return ladder.failed("candidate", why, other === undefined ? otherWords : sentence("next.read"), more);
   }
-  ladder.ok("candidate", `it is one of ${counted(candidates.length, "candidate")}`);
+  ladder.ok("candidate", sentence("why.candidate", { count: candidates.length }));
   return placed(ladder, { candidate, rank, line: lineOf(row, target) }, { trace, options });
 }
 
@@ -174,33 +188,34 @@ function placed(
   };
   const more = { place: at(rank), candidates: candidates.length, beatenBy: rank === 0 ? undefined : at(rank - 1) };
   const { score } = candidate;
-  if (!passesScore(candidate, options))
-    return ladder.failed(
-      "score",
-      `its score ${score.toFixed(3)} is below minScore ${options.minScore}`,
-      { says: `Search with minScore ${floored(score)}.`, minScore: floored(score) },
-      more,
-    );
-  const isOver = score >= options.minScore;
-  const holds = `its score ${score.toFixed(3)} is below minScore ${options.minScore}, and it stays for the words that it holds`;
-  ladder.ok("score", isOver ? `its score ${score.toFixed(3)} passes minScore ${options.minScore}` : holds);
+  const compared = { score: score.toFixed(3), minScore: String(options.minScore) };
+  if (!passesScore(candidate, options)) {
+    const minScore = floored(score);
+    const next = sentence("next.minScore", { minScore: String(minScore) });
+    return ladder.failed("score", sentence("why.lowScore", compared), next, { ...more, change: { minScore } });
+  }
+  ladder.ok("score", sentence(score >= options.minScore ? "why.score" : "why.words", compared));
   const { places, row, lines: texts } = candidate;
   const link = trace.legs.moved?.find(({ rows }) => rows.some(({ id }) => id === row.id));
   const stub = candidates.find((each) => each.row.id === link?.stub)?.row;
-  const reranked = places === undefined ? "" : `; the reranker moved it from ${places.before} to ${places.after}`;
-  const moved = stub === undefined ? reranked : `; the stub ${place(stub)} links to it${reranked}`;
-  const ranked = `rank ${rank + 1} of ${candidates.length}`;
-  ladder.ok("rank", `${ranked}${moved}`);
+  const reranked = places === undefined ? "" : sentence("why.reranked", { before: places.before, after: places.after });
+  const moved = stub === undefined ? reranked : sentence("why.stub", { place: place(stub), more: reranked });
+  const ranked = (after: string | Sentence): Sentence =>
+    sentence("why.rank", { rank: rank + 1, count: candidates.length, more: after });
+  ladder.ok("rank", ranked(moved));
 
-  const failed = (says: string, act: Act | string): SearchWhy =>
-    ladder.failed("answer", `${ranked}, ${says}`, act, more);
-  const cutByLimit = (why: string, least: number): SearchWhy => {
-    const wanted = Math.min(mostResults, Math.max(least, options.maxResults + 1));
-    const act = { says: `Show ${wanted} results.`, maxResults: wanted };
-    return failed(`cut by the limit of ${counted(options.maxResults, "result")}${why}`, act);
+  const failed = (why: Sentence, next: Sentence, change?: Change): SearchWhy =>
+    ladder.failed("answer", sentence("why.cut", { rank: ranked(""), why }), next, {
+      ...more,
+      ...(change && { change }),
+    });
+  const cutByLimit = (after: string | Sentence, least: number): SearchWhy => {
+    const maxResults = Math.min(mostResults, Math.max(least, options.maxResults + 1));
+    const why = sentence("why.limit", { count: options.maxResults, more: after });
+    return failed(why, sentence("next.results", { count: maxResults }), { maxResults });
   };
   if (!trace.notes.some((note) => note.includes(candidate))) {
-    if (isNoise([candidate], trace.noiseLimit)) return failed("left out as noise beside the best score", otherWords);
+    if (isNoise([candidate], trace.noiseLimit)) return failed(sentence("why.noise"), otherWords);
     const passing = candidates.slice(0, rank + 1).filter((each) => passesScore(each, options));
     return cutByLimit(behind(more), new Set(passing.map(({ row }) => fileName(row))).size);
   }
@@ -209,32 +224,33 @@ function placed(
     ({ startLine, endLine, lines = [[startLine, endLine]] }) =>
       line === undefined || lines.some(([from, to]) => from <= line && line <= to),
   );
-  if (isShown) return ladder.found(`it is in the answer, ${ranked}${moved}`, more);
-  const why = own.length === 0 ? "no line of its note had room" : "other lines of its note were worth more of the room";
+  if (isShown) return ladder.found(sentence("why.found", { rank: ranked(moved) }), more);
+  const why = sentence(own.length === 0 ? "why.noRoom" : "why.otherLines");
   const used = trace.passages.reduce((sum, { tokens }) => sum + tokens, 0);
   const needed = placeTokens + answerTokens(line === undefined ? "" : (texts[line - row.startLine] ?? ""));
   if (used + needed <= options.maxTokens - leastTokens) {
     const isFull = trace.passages.length >= options.maxResults;
-    return isFull ? cutByLimit(`: ${why}`, 0) : failed("left out: what is shown holds more of the query", otherWords);
+    return isFull ? cutByLimit(sentence("why.limitFor", { why }), 0) : failed(sentence("why.shown"), otherWords);
   }
-  const wanted = Math.min(mostTokens, options.maxTokens * 2);
-  const search = { says: `Search with ${wanted} tokens.`, maxTokens: wanted };
-  const act = wanted > options.maxTokens ? search : "Ask for what this line alone says.";
-  return failed(`cut by the budget of ${options.maxTokens} tokens: ${why}`, act);
+  const maxTokens = Math.min(mostTokens, options.maxTokens * 2);
+  const cut = sentence("why.budget", { count: options.maxTokens, why });
+  if (maxTokens <= options.maxTokens) return failed(cut, sentence("next.lineAlone"));
+  return failed(cut, sentence("next.tokens", { count: maxTokens }), { maxTokens });
 }
 
 function sayWords(ladder: Ladder, row: ChunkRow, { legs, ranking }: SearchTrace): void {
   const { terms } = ranking;
-  if (legs.keyword === undefined) return ladder.note("words", "keyword search was not used");
-  if (terms.length === 0) return ladder.note("words", "the query contains no word to search for");
+  if (legs.keyword === undefined) return ladder.note("words", sentence("why.noKeywords"));
+  if (terms.length === 0) return ladder.note("words", sentence("empty.noWord"));
   const { matches } = candidateOf(row, terms, legs.keyword.languages);
   const named = (isHeld: boolean): string => {
     const own = terms.filter((_, index) => matches.counts.has(index) === isHeld);
     return [...new Set(own.map(({ term, written = term }) => written))].join(", ");
   };
   const [held, missing] = [named(true), named(false)];
-  if (held === "") return ladder.note("words", `it contains no word of the query; missing: ${missing}`);
-  ladder.ok("words", missing === "" ? `it contains ${held}` : `it contains ${held}; missing: ${missing}`);
+  if (held === "") return ladder.note("words", sentence("why.noTerm", { missing }));
+  if (missing === "") return ladder.ok("words", sentence("why.terms", { terms: held }));
+  ladder.ok("words", sentence("why.someTerms", { terms: held, missing }));
 }
 
 async function sayMeaning(
@@ -243,38 +259,36 @@ async function sayMeaning(
   { store, vectors, options: { signal } }: WhyInput,
   { legs, ranking, input }: SearchTrace,
 ): Promise<void> {
-  if (legs.vector === undefined || vectors === undefined) return ladder.note("meaning", "vector search was not used");
+  if (legs.vector === undefined || vectors === undefined) return ladder.note("meaning", sentence("why.noMeaning"));
   const seen = ranking.candidates.find((candidate) => candidate.row.id === row.id)?.vectorScore;
-  if (seen !== undefined) return ladder.ok("meaning", `its similarity is ${seen.toFixed(3)}`);
+  if (seen !== undefined) return ladder.ok("meaning", sentence("why.similarity", { similarity: seen.toFixed(3) }));
   const { space, vector } = await vectors.embedQuery(input.query, signal);
   const scope = onlyIn([row.path]);
   const answer = await store.searchVector({ space, vector, sources: [row.source], scope, limit: mostResults });
   const found = answer.rows.find(({ id }) => id === row.id);
   const lowest = Math.min(...legs.vector.rows.map(({ score }) => score));
   if (found !== undefined) {
-    const others = `the nearest vectors examined end at ${lowest.toFixed(3)}`;
-    return ladder.note("meaning", `its similarity is ${found.score.toFixed(3)}, scored directly: ${others}`);
+    const params = { similarity: found.score.toFixed(3), lowest: lowest.toFixed(3) };
+    return ladder.note("meaning", sentence("why.direct", params));
   }
   const refused = (await store.quarantined(space, 1000)).find(
     (each) => each.path === row.path && each.source === row.source && each.startLine === row.startLine,
   );
-  if (refused === undefined) return ladder.note("meaning", "it has no vector yet: only keyword search finds it");
-  ladder.note("meaning", `the embedding provider refused its text, only keyword search finds it: ${refused.reason}`);
+  if (refused === undefined) return ladder.note("meaning", sentence("why.noVector"));
+  ladder.note("meaning", sentence("why.refused", { error: refused.reason }));
 }
 
-function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): string | undefined {
+function whyFiltered(row: ChunkRow, { asked, trace, options }: WhyInput): Sentence | undefined {
   if (!asked.sources.includes(row.source)) {
-    const searched = asked.sources.length === 0 ? "none" : asked.sources.join(", ");
-    return `it is of the source ${row.source}, and the sources searched are: ${searched}`;
+    const sources = asked.sources.length === 0 ? sentence("list.none") : asked.sources.join(", ");
+    return sentence("why.otherSource", { source: row.source, sources });
   }
   const alone = withoutEach(asked, options.sources).find(({ without }) => fittingPart(row, without) !== undefined);
   if (filtersRows(asked) && fittingPart(row, asked) === undefined)
-    return `the query excludes it by ${alone?.name ?? "more than one of its filters"}`;
+    return sentence("why.filter", { filter: alone?.name ?? sentence("filter.several") });
   const isOpen = trace?.places.some(({ source, scope }) => isAsked(row, { sources: [source], scope })) ?? true;
   if (isOpen) return undefined;
-  return options.sessionKey === undefined
-    ? "its note does not fit all filters of the query, or cannot be read now"
-    : "the session that asks may not see it, or its note does not fit all filters";
+  return sentence(options.sessionKey === undefined ? "why.scope" : "why.session");
 }
 
 async function rowsOf({ store, target, options }: WhyInput): Promise<ChunkRow[]> {
@@ -303,23 +317,20 @@ function plain(text: string): string {
   return text.normalize("NFC").replaceAll(/\s+/gu, " ").trim().toLowerCase();
 }
 
-function behind({ place: own, beatenBy }: Pick<SearchWhy, "place" | "beatenBy">): string {
+function behind({ place: own, beatenBy }: Pick<SearchWhy, "place" | "beatenBy">): string | Sentence {
   if (own === undefined || beatenBy === undefined) return "";
-  const lead = beatenBy.score - own.score;
+  const lead = (beatenBy.score - own.score).toFixed(3);
   const gains = (["words", "names", "dates", "meaning"] as const)
     .map((name) => ({ name, gain: beatenBy.parts[name] - own.parts[name] }))
     .toSorted((a, b) => b.gain - a.gain);
   const [most] = gains;
-  const from = most !== undefined && most.gain > 0 ? `, most of it from ${most.name}` : "";
-  return `; ${place(beatenBy)} before it leads by ${lead.toFixed(3)}${from}`;
+  const gain =
+    most !== undefined && most.gain > 0 ? sentence("why.gain", { part: sentence(`why.part.${most.name}`) }) : "";
+  return sentence("why.behind", { place: place(beatenBy), lead, more: gain });
 }
 
 function place({ path, startLine, endLine }: Pick<ChunkRow, "path" | "startLine" | "endLine">): string {
   return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
-}
-
-function counted(count: number, what: string): string {
-  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }
 
 function floored(score: number): number {
@@ -344,46 +355,42 @@ async function whyNotIndexed(
   file: string,
   { workspaceDir, settings }: MemoryPluginContext,
   sources: ScanReports,
-): Promise<Pick<WhyRung, "says"> & { step: "file" | "indexed"; act?: string | undefined }> {
+): Promise<{ step: "file" | "indexed"; why: Sentence; next?: Sentence | undefined }> {
   const absolute = nodePath.resolve(workspaceDir, file);
   const inside = nodePath.relative(workspaceDir, absolute);
-  const noNote = (says: string, act?: string): { step: "file"; says: string; act?: string | undefined } => {
-    return { step: "file", says, act };
+  const noNote = (why: Sentence, next?: SentenceCode): { step: "file"; why: Sentence; next?: Sentence | undefined } => {
+    return { step: "file", why, next: next && sentence(next) };
   };
   if (inside.startsWith("..") || nodePath.isAbsolute(inside))
-    return noNote(`${file} is outside the workspace`, "Name its folder in extraPaths.");
+    return noNote(sentence("why.outside", { path: file }), "next.extraPath");
   const problem = problemWith(file, sources);
   if (problem !== undefined)
-    return { step: "indexed", says: `it could not be indexed: ${problem}`, act: "Repair the file, then sync." };
+    return { step: "indexed", why: sentence("why.failed", { problem }), next: sentence("next.repair") };
   try {
     const facts = await stat(absolute);
-    if (!facts.isFile()) return noNote(`${file} is not a file`, "Name a note.");
+    if (!facts.isFile()) return noNote(sentence("why.notFile", { path: file }), "next.note");
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") return noNote(`${file} cannot be read: ${messageOf(error)}`);
-    return noNote(`${file} does not exist`, "Check the spelling of the path; it is relative to the workspace.");
+    if (codeOf(error) !== "ENOENT") return noNote(sentence("why.unreadable", { path: file, error: messageOf(error) }));
+    return noNote(sentence("why.missing", { path: file }), "next.spelling");
   }
-  if (!isMarkdown(file)) return noNote(`${file} is not Markdown; only Markdown is searched`);
+  if (!isMarkdown(file)) return noNote(sentence("why.notMarkdown", { path: file }));
   const folders = inside.split(nodePath.sep).slice(0, -1);
   const ignored = folders.find((name) => name.startsWith(".") || ignoredFolders.has(name));
-  if (ignored !== undefined) return noNote(`the folder ${ignored} is excluded`, "Move the note out of it.");
+  if (ignored !== undefined) return noNote(sentence("why.folder", { folder: ignored }), "next.move");
   const { layout } = notesLayout(workspaceDir, settings.notes);
   if (layout !== "all" && !/^(?:memory\/|(?:MEMORY|memory|USER)\.md$)/u.test(inside.split(nodePath.sep).join("/")))
-    return noNote(
-      `${file} is not searched: of this workspace only MEMORY.md, USER.md, memory/ and extraPaths are`,
-      `Add ${JSON.stringify(folders[0] ?? inside)} to memorySearch.extraPaths.`,
-    );
-  return {
-    step: "indexed",
-    says: "it is not indexed yet, it has no text, or a .gitignore rule excludes it",
-    act: "Sync, then ask again.",
-  };
+    return {
+      ...noNote(sentence("why.layout", { path: file })),
+      next: sentence("next.add", { path: JSON.stringify(folders[0] ?? inside) }),
+    };
+  return { step: "indexed", why: sentence("why.unindexed"), next: sentence("next.sync") };
 }
 
-function problemWith(file: string, sources: ScanReports): string | undefined {
+function problemWith(file: string, sources: ScanReports): string | Sentence | undefined {
   for (const { excluded, accepted, issues } of sources.values()) {
-    if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return "memorySearch.exclude names it";
+    if (accepted.some((each) => each === file || file.startsWith(`${each}/`))) return sentence("why.chosen");
     const failure = excluded.find((each) => each.path === file);
-    if (failure !== undefined) return failure.reason;
+    if (failure !== undefined) return sentenceIn(failure);
     const issue = issues.find((each) => each.includes(file));
     if (issue !== undefined) return issue;
   }

@@ -21,7 +21,7 @@ import { type HeldLanguages, scannerFor } from "../text/languages/chunk-terms.ts
 import type { WordsFound } from "./words/search-words.ts";
 import { remembered } from "../text/word-cache.ts";
 import { scanTerms } from "../text/index-terms.ts";
-import { type ScoreParts, type SearchReport } from "@memslot/core";
+import { type ScoreParts, type SearchReport, type Sentence } from "@memslot/core";
 import { isConversation } from "@memslot/core/host";
 import { headingOf } from "../text/note-head.ts";
 import { conversationShare, conversationWeights, oneOfEachSession, type SaidShares } from "./conversation-weight.ts";
@@ -73,7 +73,7 @@ export interface Retrieved {
   moved?: readonly MovedNote[] | undefined;
   isCut?: boolean | undefined;
   /** Why the answer is worth less than it could be. */
-  degraded: string | undefined;
+  degraded: Sentence | undefined;
   fallback?: SearchReport["fallback"];
   retrievalMs: number;
 }

@@ -6,7 +6,9 @@ import type {
   MemorySource,
   SearchCondition,
   SearchReport,
+  Sentence,
 } from "@memslot/core";
+import { sentence, withReasons } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { IndexStats } from "../index-row-types.ts";
 import { type FileKey, fileName } from "../chunk-store.ts";
@@ -135,7 +137,6 @@ export function outcomeOf(
     backend: input.backend,
     mode: vector && keyword ? "hybrid" : vector ? "vector" : "keyword",
     state: "ok",
-    reason: results.length === 0 && !degraded ? emptyReason(input, legs, belowScore, places) : undefined,
     legs: {
       keyword: keyword && {
         candidates: new Set([...keyword.answer.rows, ...(legs.ofTime ?? [])].map(({ id }) => id)).size,
@@ -155,9 +156,12 @@ export function outcomeOf(
   const compared = [...lines, ...dropped.map((candidate) => [candidate.row, [foundLines(candidate)]] as const)];
   return {
     results,
-    report,
+    report: withReasons(
+      report,
+      results.length === 0 && !degraded ? [emptyReason(input, legs, belowScore, places)] : [],
+    ),
     lines: new Map<FileKey, readonly FoundLines[]>(compared),
-    conditions: degraded ? [{ state: "degraded", reason: degraded }] : [],
+    conditions: degraded ? [{ state: "degraded", ...degraded }] : [],
   };
 }
 
@@ -236,20 +240,21 @@ function emptyReason(
   { keyword, times = readTimes(query, { now }) }: Retrieved,
   belowScore: number,
   places: readonly SearchedSource[],
-): string {
-  if (places.length === 0) return "nothing of what was asked for may be shown in this session";
-  if (belowScore > 0) return `${belowScore} result${belowScore === 1 ? " is" : "s are"} below minScore`;
+): Sentence {
+  if (places.length === 0) return sentence("empty.closed");
+  if (belowScore > 0) return sentence("empty.minScore", { count: belowScore });
   const [time] = times.periods;
-  if (times.isOnlyTime && time !== undefined) return `there is no note of ${spanText(time)}`;
-  if (keyword && keyword.terms.length === 0) return "the query contains no word to search for";
+  if (times.isOnlyTime && time !== undefined) return noNoteOf(time);
+  if (keyword && keyword.terms.length === 0) return sentence("empty.noWord");
   if (keyword?.terms.every(({ written = "" }) => isFunctionWord(written.toLowerCase(), [])))
-    return "the query contains only function words";
-  if (keyword?.answer.documentFrequencies.every((n) => n === 0)) return "no memory file holds any word of the query";
-  return "nothing in memory matches";
+    return sentence("empty.functionWords");
+  if (keyword?.answer.documentFrequencies.every((n) => n === 0)) return sentence("empty.unknown");
+  return sentence("empty.noMatch");
 }
 
-function spanText({ from, to }: Days): string {
-  return from === to ? isoDate(from) : `${isoDate(from)} to ${isoDate(to)}`;
+function noNoteOf({ from, to }: Days): Sentence {
+  if (from === to) return sentence("empty.day", { day: isoDate(from) });
+  return sentence("empty.days", { from: isoDate(from), to: isoDate(to) });
 }
 
 function round(milliseconds: number): number {

@@ -1,4 +1,5 @@
-import { messageOf } from "@memslot/core";
+import { messageOf, type Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { byRarity, isLarge } from "../text/bm25.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../index-row-types.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
@@ -214,31 +215,31 @@ async function degradation(
   { store, options }: Run,
   keyword: PromiseSettledResult<WordsFound | undefined>,
   vector: PromiseSettledResult<unknown>,
-): Promise<string | undefined> {
-  if (vector.status === "rejected") return `keyword search only: ${await whyNoVector(vector.reason, options)}`;
-  if (keyword.status === "rejected") {
-    const failed = "keyword search failed, meaning answered";
-    return options.audience === "shared" ? failed : `${failed}: ${messageOf(keyword.reason)}`;
-  }
-  if (keyword.value?.answer.incomplete !== undefined) return keyword.value.answer.incomplete;
+): Promise<Sentence | undefined> {
+  if (vector.status === "rejected")
+    return sentence("search.noMeaning", { error: await whyNoVector(vector.reason, options) });
+  if (keyword.status === "rejected")
+    return options.audience === "shared"
+      ? sentence("search.noWords")
+      : sentence("search.wordsFailed", { error: messageOf(keyword.reason) });
+  if (keyword.value?.answer.incomplete !== undefined) return { reason: keyword.value.answer.incomplete };
   if (keyword.value !== undefined) return undefined;
-  return `keyword search is not available: ${store.health().fts.error ?? "FTS5 is missing"}`;
+  return sentence("search.fts", { error: store.health().fts.error ?? "FTS5 is missing" });
 }
 
 /** Counts of missing vectors and provider errors concern all notes, so a shared audience does not get them. */
-async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<string> {
+async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<string | Sentence> {
   if (audience !== "shared") return messageOf(error);
   const { NotFilled } = await import("../embedding/query.ts");
-  return error instanceof NotFilled ? "not every chunk has its vector yet" : "the question could not be embedded";
+  return sentence(error instanceof NotFilled ? "search.unfilled" : "search.unembedded");
 }
 
 function noteOn(
   answer: Pick<EmbeddedQuery, "note"> | undefined,
   { audience }: SearchInput["options"],
-): string | undefined {
-  return answer?.note !== undefined && audience === "shared"
-    ? "another embedding model than the configured one answered"
-    : answer?.note;
+): Sentence | undefined {
+  if (answer?.note === undefined) return undefined;
+  return audience === "shared" ? sentence("search.otherModel") : { reason: answer.note };
 }
 
 /** A longer range is searched by months, or by years. */

@@ -1,6 +1,7 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
-import { messageOf } from "@memslot/core";
+import { messageOf, type Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
 import { kindOf, StampTrust, stateOf } from "../scan/file-state.ts";
 import { emptyScan, type ScanResult, type FolderLook, plainLook } from "../scan/scan.ts";
@@ -46,7 +47,7 @@ export class Finder {
     name: string,
     absolutePath: string,
     file: Pick<ConversationFile, "kind" | "folder" | "records">,
-    { shown = absolutePath, refuse }: { shown?: string; refuse?: (stats: BigIntStats) => string | undefined } = {},
+    { shown = absolutePath, refuse }: { shown?: string; refuse?: (stats: BigIntStats) => Sentence | undefined } = {},
   ): Promise<void> {
     if (this.#slices.isOver()) await this.#slices.pause();
     const place = this.pathOf(name);
@@ -56,7 +57,7 @@ export class Finder {
       if (codeOf(stats) !== "ENOENT") this.missed(shown, messageOf(stats), place);
       return;
     }
-    const reason = stats.isFile() ? refuse?.(stats) : kindOf(stats);
+    const reason = stats.isFile() ? refuse?.(stats) : sentence(kindOf(stats));
     if (reason !== undefined) return this.skip(place, reason);
     const taken: ConversationFile = {
       ...file,
@@ -90,8 +91,8 @@ export class Finder {
     this.result.unknown.push(unknown);
   }
 
-  skip(place: string, reason: string): void {
-    this.result.roots.push({ path: place, state: "skipped", reason });
+  skip(place: string, why: Sentence): void {
+    this.result.roots.push({ path: place, state: "skipped", ...why });
   }
 
   pathOf(name: string): string {

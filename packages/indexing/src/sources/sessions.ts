@@ -1,8 +1,9 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import path from "node:path";
-import { type ManagerSyncParams, type MemorySearchSettings, messageOf } from "@memslot/core";
+import { type ManagerSyncParams, type MemorySearchSettings, messageOf, type Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
-import { linkReason, statOf, isLasting, stampOf } from "../scan/file-state.ts";
+import { statOf, isLasting, stampOf } from "../scan/file-state.ts";
 import { withFile } from "../scan/open-file.ts";
 import { type ScanResult, type FolderLook, plainLook } from "../scan/scan.ts";
 import type { IndexedSource } from "../indexed-source.ts";
@@ -99,7 +100,7 @@ async function findTranscripts(
     problem = { reason: `cannot be listed: ${messageOf(error)}`, unknown: true };
   }
   if (problem) {
-    finder.skip(label, problem.reason);
+    finder.skip(label, { reason: problem.reason });
     if (problem.unknown) finder.missed(label, problem.reason);
     return finder.done();
   }
@@ -107,13 +108,13 @@ async function findTranscripts(
   for (const { name } of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (!isTranscript(name)) continue;
     const shown = finder.pathOf(name);
-    const refuse = ({ dev, ino }: BigIntStats): string | undefined => {
+    const refuse = ({ dev, ino }: BigIntStats): Sentence | undefined => {
       const identity = ino === 0n ? shown : `${dev}:${ino}`;
       const earlier = known.get(identity);
       if (earlier === undefined) known.set(identity, shown);
-      return earlier && `is the same file as ${earlier}, which is indexed`;
+      return earlier === undefined ? undefined : sentence("file.same", { path: earlier });
     };
-    if (finder.files.has(shown)) finder.skip(shown, `is the same file as ${shown}, which is indexed`);
+    if (finder.files.has(shown)) finder.skip(shown, sentence("file.same", { path: shown }));
     else await finder.take(name, path.join(folder, name), { kind: "lines" }, { shown, refuse });
   }
   signal.throwIfAborted();
@@ -134,7 +135,8 @@ function problemOf(folder: string): { reason: string; unknown: boolean } | undef
       return { reason: missing ? "does not exist" : `cannot be read: ${messageOf(stats)}`, unknown: !missing };
     }
     const shown = place === folder ? "" : `${place} `;
-    if (stats.isSymbolicLink()) return { reason: `${shown}${linkReason}: put a real folder there`, unknown: false };
+    if (stats.isSymbolicLink())
+      return { reason: `${shown}${sentence("file.link").reason}: put a real folder there`, unknown: false };
     if (!stats.isDirectory()) return { reason: `${shown}is not a folder`, unknown: false };
   }
   return undefined;

@@ -120,7 +120,7 @@ async function compareContents(input: CheckedIndex): Promise<IndexFinding | unde
         else changed.push(file.path);
       } catch (error) {
         signal.throwIfAborted();
-        unread.push(`${file.path} (${readFailure(error)})`);
+        unread.push(`${file.path} (${readFailure(error).reason})`);
       }
     }
   }

@@ -17,6 +17,7 @@ import { readFailure } from "./sync.ts";
 import { closeSync, openSync } from "node:fs";
 import { recordedState } from "../scan/file-state.ts";
 import { openForReading } from "../scan/open-file.ts";
+import { sentenceIn, storedSentence } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
 import type { IndexedSource, SourceScope, StoredFiles } from "../indexed-source.ts";
 import { createTimeSlices } from "../time-slices.ts";
@@ -69,7 +70,7 @@ export function statusOfIndex(input: {
       dims: embedding?.dimensions,
       embedded: embedding?.embedded ?? 0,
     },
-    embedding: embedding?.status ?? { reason: choice.reason, passedOver: choice.passedOver },
+    embedding: embedding?.status ?? { ...sentenceIn(choice), passedOver: choice.passedOver },
     fallback: embedding?.fallback,
     storage: {
       databaseBytes: stats.databaseBytes,
@@ -176,10 +177,10 @@ export async function findExcluded(
       const record = stored.get(source.source)?.get(path);
       try {
         closeSync(openSync(absolutePath, openForReading));
-        const reason = record && recordedState(record).skipped;
-        if (reason !== undefined) unread.set(path, { path, reason });
+        const skipped = record && recordedState(record).skipped;
+        if (skipped !== undefined) unread.set(path, { path, ...storedSentence(skipped) });
       } catch (error) {
-        if (codeOf(error) !== "ENOENT") unread.set(path, { path, reason: readFailure(error) });
+        if (codeOf(error) !== "ENOENT") unread.set(path, { path, ...readFailure(error) });
       }
     }
     found.set(source.source, { excluded: [...unread.values()], accepted: [...accepted], unreadPlaces: [] });

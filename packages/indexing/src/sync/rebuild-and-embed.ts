@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { type ManagerSyncParams, messageOf, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
-import { createCooldown } from "@memslot/core/host";
+import { createCooldown, sentence, sentenceIn } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -200,10 +200,11 @@ export class LongWork {
     const vectors = this.#parts.vectors;
     if (!vectors) return undefined;
     const { facts } = this.#parts.record;
-    if (vectors.isBehind()) facts.missingVectors ??= "they are being made";
+    if (vectors.isBehind()) facts.missingVectors ??= sentence("vectors.made");
     try {
       const pending = await vectors.embedMissing({ ...params, asked: !behindTheScenes.has(params.reason) });
-      facts.missingVectors = pending && `${pending.chunks} are left: ${pending.reason}`;
+      facts.missingVectors =
+        pending && sentence("vectors.leftFor", { count: pending.chunks, why: sentenceIn(pending) });
       if (pending) this.#providerRest.start(true, providerRestMs);
       if (pending?.failure === "transient" || pending?.failure === "rate") this.#tryAgainLater();
       return pending;

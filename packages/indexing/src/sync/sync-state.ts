@@ -33,7 +33,7 @@ export interface IndexFacts {
   /** Absent before the first scan, unless the index is empty. */
   dirty: boolean | undefined;
   /** Why chunks have no vector; undefined if all have one, or none is wanted. */
-  missingVectors: string | undefined;
+  missingVectors: string | Sentence | undefined;
   /** Files are indexed by another recipe than the present one. */
   outdated: boolean;
   /** Why a new build that is there does not take over yet. */

@@ -4,6 +4,7 @@ import {
   type MemorySource,
   messageOf,
   type SyncReport,
+  type Sentence,
 } from "@memslot/core";
 import { type BatchSize, BatchWriter, StoredListing, type TableWrites } from "./stored-files.ts";
 import type { NoteIndex } from "../note-index.ts";
@@ -14,6 +15,7 @@ import { recordedState } from "../scan/file-state.ts";
 import { outOfDescriptors } from "../scan/open-file.ts";
 import type { FolderLook, ScannedFile, ScanResult } from "../scan/scan.ts";
 import type { IndexedSource, SourceOutcome, StoredFiles } from "../indexed-source.ts";
+import { asSentence, sentence, storedSentence } from "@memslot/core/host";
 import { codeOf } from "@memslot/core/files";
 import { isUsualGap } from "../scan/survey-notes.ts";
 import { createTimeSlices } from "../time-slices.ts";
@@ -228,7 +230,7 @@ async function carryOut(
         if (outcome === "changed" && !item.before) report.added++;
       } catch (error) {
         if (signal.aborted || writer.failure !== undefined) throw error;
-        report.failed.push({ path: item.file.path, reason: readFailure(error) });
+        report.failed.push({ path: item.file.path, ...readFailure(error) });
       }
       completed++;
       params.progress({ completed, total: work.length, label: item.file.path });
@@ -267,10 +269,11 @@ async function readInto(
 function noteSkipped(record: FileRecord, source: IndexedSource, scan: ScanResult): void {
   const issue = source.issueOf?.(record);
   if (issue !== undefined) scan.issues.set(record.path, issue);
-  const reason = recordedState(record).skipped;
-  if (reason === undefined || scan.roots.some(({ path }) => path === record.path)) return;
-  scan.roots.push({ path: record.path, state: "skipped", reason });
-  scan.excluded.push({ path: record.path, reason });
+  const { skipped } = recordedState(record);
+  if (skipped === undefined || scan.roots.some(({ path }) => path === record.path)) return;
+  const why = storedSentence(skipped);
+  scan.roots.push({ path: record.path, state: "skipped", ...why });
+  scan.excluded.push({ path: record.path, ...why });
 }
 
 function summaryOf(scan: ScanResult, report: SyncReport): SourceOutcome {
@@ -292,11 +295,11 @@ function summaryOf(scan: ScanResult, report: SyncReport): SourceOutcome {
   };
 }
 
-export function readFailure(error: unknown): string {
+export function readFailure(error: unknown): Sentence {
   const code = codeOf(error);
-  if (code === "EACCES" || code === "EPERM") return "permission denied: make the file readable for this user";
-  if (code === "ELOOP") return "is a symbolic link, which is not followed";
-  return outOfDescriptors(error) ?? messageOf(error);
+  if (code === "EACCES" || code === "EPERM") return sentence("file.permission");
+  if (code === "ELOOP") return sentence("file.link");
+  return asSentence(outOfDescriptors(error) ?? messageOf(error));
 }
 
 async function forEachAtOnce<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {

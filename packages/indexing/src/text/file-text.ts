@@ -42,8 +42,8 @@ export function decodeLines(bytes: Uint8Array): string[] {
   return splitLines(noteText(bytes));
 }
 
-/** Why bytes are not text; undefined for text with a few invalid bytes. Ignores trailing NULs. */
-export function whyNotText(bytes: Uint8Array): string | undefined {
+/** Code of the sentence why bytes are not text; undefined for text with a few invalid bytes. Ignores trailing NULs. */
+export function whyNotText(bytes: Uint8Array): "file.nul" | "file.notText" | undefined {
   const sample = bytes.subarray(0, sampleBytes);
   const utf16 = utf16Of(sample);
   const isWhole = sample.length === bytes.length;
@@ -51,8 +51,8 @@ export function whyNotText(bytes: Uint8Array): string | undefined {
   const isPlain = utf16 !== undefined || isUtf8(isWhole ? sample : sample.subarray(0, lastStart(sample)));
   const decoded = isPlain ? new TextDecoder(utf16 ?? "utf-8").decode(sample, { stream: !isWhole }) : mixedText(sample);
   const text = decoded.replace(/\0+$/, "");
-  if (text === "" && decoded !== "") return "holds nothing but NUL bytes: it was not downloaded, or lost in a crash";
-  const unknown = "is not text, or in an unknown encoding: save it as UTF-8, or give it another name than .md";
+  if (text === "" && decoded !== "") return "file.nul";
+  const unknown = "file.notText";
   if (!isPlain) {
     const foreign = text.match(foreignWords)?.join("").length ?? 0;
     const letters = text.match(/\p{L}/gu)?.length ?? 0;

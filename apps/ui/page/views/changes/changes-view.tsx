@@ -7,7 +7,7 @@ import { useFocusKeys } from "../../components/shortcuts.ts";
 import { ask, facts, pathWith, told } from "../../state/api-client.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
-import { sentence, t, when } from "../../words/translate.ts";
+import { t, when } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { ChangedLines } from "./changed-lines.tsx";
 
@@ -106,7 +106,7 @@ function Confirm({ change, onClose }: { change: LoggedChange; onClose: (done?: s
       onClose(t(`changes.done.${revert}`, { path: made.path }));
     } catch (error) {
       told(error);
-      setProblem(sentence(failureText(error)));
+      setProblem(failureText(error));
     }
   };
   return (

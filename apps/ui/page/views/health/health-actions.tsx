@@ -5,7 +5,7 @@ import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
 import { Dialog, failureText } from "../../components/common-components.tsx";
 import { ask, facts, told } from "../../state/api-client.ts";
 import { refetch } from "../../state/queries.ts";
-import { bytes, said, sentence, t } from "../../words/translate.ts";
+import { bytes, saidTogether, t } from "../../words/translate.ts";
 import { Card, changedFiles } from "./health-cards.tsx";
 
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
@@ -29,7 +29,7 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
       setOutcome(outcomeOf(await ask<ActionAnswer>(`/api/health/${action}`, { method: "POST" })));
     } catch (error) {
       told(error);
-      setOutcome([sentence(failureText(error)), "bad"]);
+      setOutcome([failureText(error), "bad"]);
     }
     setRunning(undefined);
     refetch();
@@ -86,10 +86,11 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
 /** What the parts in the worst state report. */
 function reasonOf({ state, files, index, meaning }: MemoryHealth): string {
   const parts = Object.entries({ files, index, meaning } as const).filter(([, part]) => part.state === state);
-  const reasons = parts.map(([name, part]) =>
-    part.code === "check.none" ? t(`health.unchecked.${name as "files" | "index" | "meaning"}`) : said(part),
+  return saidTogether(
+    parts.map(([name, part]) =>
+      part.code === "check.none" ? { reason: t(`health.unchecked.${name as "files" | "index" | "meaning"}`) } : part,
+    ),
   );
-  return reasons.join("; ");
 }
 
 /** By the part that is in the worst state. */

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
 import type { HealthAnswer } from "../../../src/api-types.ts";
 import { withCode } from "../../components/common-components.tsx";
-import { bytes, formatted, isWord, sentence, t, when, money, type WordName } from "../../words/translate.ts";
+import { bytes, formatted, isWord, said, t, when, money, type WordName } from "../../words/translate.ts";
 
 const mostSyncs = 12;
 
@@ -73,7 +73,7 @@ export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
 
 /** Vectors: their provider, number and problems. */
 export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pick<HealthAnswer, "details">): VNode {
-  const { budget, circuit, pending, quarantined = [], reason } = now.embedding ?? {};
+  const { budget, circuit, pending, quarantined = [] } = now.embedding ?? {};
   const spaces = details?.spaces.map(({ provider, model, vectors, dimensions, inUse }) =>
     [`${provider} ${model}`, t("health.space", { vectors, dimensions }), inUse && t("health.inUse")]
       .filter(Boolean)
@@ -90,11 +90,11 @@ export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pi
         "health.spaces": spaces?.join("; "),
       }}
     >
-      {reason !== undefined && <p class="faint">{withCode(sentence(reason))}</p>}
+      {now.embedding && <p class="faint">{withCode(said(now.embedding))}</p>}
       {circuit && (
         <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: circuit.reason })}</p>
       )}
-      {pending && <p class="warn">{t("health.pending", { count: pending.chunks, reason: pending.reason })}</p>}
+      {pending && <p class="warn">{t("health.pending", { count: pending.chunks, reason: said(pending) })}</p>}
       {quarantined.length > 0 && <h3>{t("health.quarantined")}</h3>}
       {quarantined.map(({ path, startLine, endLine, reason: why }) => (
         <p key={`${path} ${startLine}`}>

@@ -3,7 +3,7 @@ import type { HealthAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { status, syncing } from "../../state/server-events.ts";
-import { sentence, t } from "../../words/translate.ts";
+import { t } from "../../words/translate.ts";
 import { ExcludedFiles } from "../notes/excluded-files.tsx";
 import { HealthActions } from "./health-actions.tsx";
 import { Card, HistoryCard, IndexCard, MeaningCard, UsageCard } from "./health-cards.tsx";
@@ -30,7 +30,7 @@ export default function HealthView(): VNode {
         {notices.length > 0 && (
           <Card title="health.notices">
             {notices.map((notice) => (
-              <p key={notice}>{withCode(sentence(notice))}</p>
+              <p key={notice}>{withCode(notice)}</p>
             ))}
           </Card>
         )}

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { ExcludedAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
-import { sentence, t } from "../../words/translate.ts";
+import { said, t } from "../../words/translate.ts";
 
 /** Excluded files with the reasons, those that could not be indexed first. A request scans all files. */
 export function ExcludedFiles(): VNode {
@@ -19,11 +19,11 @@ export function ExcludedFiles(): VNode {
       )}
       {more && <p class="faint">{t("notes.leftOut.more")}</p>}
       <ul>
-        {leftOut.map(({ path, kind, reason, detail }) => (
+        {leftOut.map(({ path, kind, reason, problem }) => (
           <li key={path}>
             {path}
             {kind === "folder" && "/"} <span class="faint">{t(`notes.reason.${reason}`)}</span>
-            {detail !== undefined && <span class="bad"> {sentence(detail)}</span>}
+            {problem && <span class="bad"> {said(problem)}</span>}
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import type { WhyAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
-import { sentence as translated, t } from "../../words/translate.ts";
+import { said, t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { Parts } from "./result-card.tsx";
 import { searchPath } from "./questions.ts";
@@ -46,7 +46,8 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
   );
 }
 
-function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why: SearchWhy }): VNode {
+function Ladder({ why }: { why: SearchWhy }): VNode {
+  const { found, rungs, sentence: reason, act, place, beatenBy } = why;
   const change = {
     ...(act?.maxResults !== undefined && { max: String(act.maxResults) }),
     ...(act?.maxTokens !== undefined && { tokens: String(act.maxTokens) }),
@@ -55,10 +56,10 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
   return (
     <>
       <p class={found ? "good" : "bad"}>
-        <strong>{withCode(translated(sentence))}</strong>
+        <strong>{withCode(said({ ...why, reason }))}</strong>
       </p>
       <p class="row">
-        {withCode(translated(act?.says ?? ""))}
+        {withCode(said({ ...act, reason: act?.says }))}
         {Object.keys(change).length > 0 && (
           <button type="button" onClick={() => goWith(change)}>
             {t("why.apply")}
@@ -66,13 +67,13 @@ function Ladder({ why: { found, rungs, sentence, act, place, beatenBy } }: { why
         )}
       </p>
       <ol class="ladder">
-        {rungs.map(({ step, state, says }) => (
+        {rungs.map(({ step, state, says, ...meaning }) => (
           <li key={step} class={state}>
             <strong>
               <span aria-hidden="true">{signs[state]}</span> {t(`why.step.${step}`)}
             </strong>{" "}
             <span class="faint">({t(`why.state.${state}`)})</span>
-            {state !== "unknown" && says !== sentence && <p>{withCode(translated(says))}</p>}
+            {state !== "unknown" && says !== reason && <p>{withCode(said({ ...meaning, reason: says }))}</p>}
           </li>
         ))}
       </ol>

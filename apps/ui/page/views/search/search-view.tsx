@@ -8,7 +8,7 @@ import { pathWith } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
-import { said, sentence, t } from "../../words/translate.ts";
+import { said, saidTogether, t } from "../../words/translate.ts";
 import { NoNotes } from "../notes/no-notes.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions, searchPath } from "./questions.ts";
@@ -206,23 +206,21 @@ function Match({ report: { match } }: { report: SearchReport }): VNode | null {
 
 /** Conditions that limit the answer, and how the query was read. */
 function AnswerState({ report, isEmpty }: { report: SearchReport; isEmpty: boolean }): VNode {
-  const { readings, state, reason = "", action = "", filters, conditions = [] } = report;
-  // The reason begins with those of the conditions.
-  const own = conditions.reduce((text, each) => text.replace(each.reason, ""), reason).replace(/^[; ]+/u, "");
+  const { readings, state, reasons = [], action, actions = [{ reason: action }], filters } = report;
+  const why = t("search.because", { reason: saidTogether(reasons), action: actions.map(said).join(" ") });
   return (
     <>
       {state !== "ok" && (
         <p class="warn">
-          <Icon name="triangle-alert" /> {t(`search.state.${state}`)}:{" "}
-          {withCode(`${[...conditions.map(said), sentence(own)].filter(Boolean).join("; ")}. ${sentence(action)}`)}
+          <Icon name="triangle-alert" /> {t(`search.state.${state}`)}: {withCode(why)}
         </p>
       )}
-      {state === "ok" && isEmpty && <p>{withCode(`${sentence(reason)} ${sentence(action)}`)}</p>}
+      {state === "ok" && isEmpty && <p>{withCode(why)}</p>}
       {readings?.map(({ word, as }) => (
         <p key={word}>{t("search.read", { word, as })}</p>
       ))}
-      {filters?.unread?.map((text) => (
-        <p key={text}>{sentence(text)}</p>
+      {filters?.unreadReasons?.map((each) => (
+        <p key={each.reason}>{said(each)}</p>
       ))}
       {filters && (filters.since ?? filters.until) !== undefined && (
         <p class="faint small">

@@ -1,4 +1,5 @@
-import type { MemorySource, SearchReport } from "@memslot/core";
+import type { MemorySource, SearchReport, Sentence } from "@memslot/core";
+import { either, sentence, withReasons } from "@memslot/core/host";
 import type { NoteIndex } from "../../note-index.ts";
 import type { ChunkRow } from "../../index-row-types.ts";
 import { placesOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
@@ -20,8 +21,8 @@ export async function searchFiltered(given: FilteredQuestion): Promise<SearchOut
   const input = { ...given, asked };
   const outcome = await searchOnce(input);
   if (outcome.results.length > 0 || (outcome.conditions ?? []).length > 0) return outcome;
-  const reason = await whyNothing(input);
-  return reason === undefined ? outcome : { ...outcome, report: { ...outcome.report, reason } };
+  const reasons = await whyNothing(input);
+  return reasons === undefined ? outcome : { ...outcome, report: withReasons(outcome.report, reasons) };
 }
 
 async function searchOnce(input: FilteredQuestion): Promise<SearchOutcome> {
@@ -51,10 +52,10 @@ function withFilters(report: SearchReport, asked: AskedQuery, undated: number): 
   return { ...report, filters: { ...filtersOf(asked), ...(undated > 0 && { undated }) } };
 }
 
-async function whyNothing(input: FilteredQuestion): Promise<string | undefined> {
+async function whyNothing(input: FilteredQuestion): Promise<Sentence[] | undefined> {
   const parts = withoutEach(input.asked, input.options.sources);
   if (parts.length === 0) return undefined;
-  const found: string[] = [];
+  const found: Sentence[] = [];
   for (const { name, without } of parts) {
     // Without a word and without a filter it is all that there is.
     if (without.words === "" && !filtersRows(without)) continue;
@@ -64,12 +65,11 @@ async function whyNothing(input: FilteredQuestion): Promise<string | undefined> 
     const { found: { passages = 0, more = false } = {} } = (await searchOnce(narrow)).report;
     input.options.signal.throwIfAborted();
     if (passages === 0) continue;
-    const count = passages === 1 ? "1 result" : `${passages} results${more ? " or more" : ""}`;
-    found.push(`${parts.length === 1 ? "without it" : `without ${name}`} ${count}`);
+    const results = sentence(more && passages > 1 ? "filter.resultsMore" : "filter.results", { count: passages });
+    found.push(sentence("filter.without", { filter: parts.length === 1 ? sentence("filter.it") : name, results }));
   }
   const [only] = parts;
-  const says = parts.length === 1 && only !== undefined ? only.says : "no note fits all that was asked for";
-  return [says, ...found].join("; ");
+  return [parts.length === 1 && only !== undefined ? only.why : sentence("filter.together"), ...found];
 }
 
 /** For a backend with its own search: the filters are applied to its results. */
@@ -83,8 +83,8 @@ export async function findFiltered(
 }
 
 interface WithoutFilter {
-  name: string;
-  says: string;
+  name: string | Sentence;
+  why: Sentence;
   without: AskedQuery;
 }
 
@@ -92,39 +92,41 @@ const mostParts = 6;
 
 export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource[]): WithoutFilter[] {
   const parts: WithoutFilter[] = [];
-  const nothing = asked.words === "" ? "no note" : "nothing that matches";
-  const add = (name: string, says: string, change: Partial<AskedQuery>): void =>
-    void parts.push({ name, says, without: { ...asked, ...change } });
+  const nothing = sentence(asked.words === "" ? "filter.no" : "filter.nothing");
+  const add = (name: WithoutFilter["name"], why: Sentence, change: Partial<AskedQuery>): void =>
+    void parts.push({ name, why, without: { ...asked, ...change } });
   /** Names of filters, and the message for each; `left` are exclusions. */
-  const addNamed = (wanted: string[], left: string[], verb: string, change: Partial<AskedQuery>): void => {
+  const addNamed = (wanted: string[], left: string[], kind: "path" | "tag", change: Partial<AskedQuery>): void => {
     const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
-    const says = wanted.length > 0 ? `${nothing} ${verb} ${name}` : `all that matches ${verb} ${left.join(" or ")}`;
-    if (name !== "") add(name, says, change);
+    const params =
+      wanted.length > 0 ? { what: nothing, filter: name } : { what: sentence("filter.all"), filter: either(left) };
+    if (name !== "") add(name, sentence(`filter.${kind}`, params), change);
   };
   for (const phrase of asked.phrases) {
-    const name = `the phrase "${phrase.text}"`;
-    add(name, `no note holds ${name}`, { phrases: asked.phrases.filter((other) => other !== phrase) });
+    const filter = sentence("filter.phrase", { text: phrase.text });
+    add(filter, sentence("filter.noPhrase", { filter }), {
+      phrases: asked.phrases.filter((other) => other !== phrase),
+    });
   }
   if (asked.excluded.length > 0) {
     const name = asked.excluded.map(({ text }) => (text.includes(" ") ? `-"${text}"` : `-${text}`)).join(" ");
-    add(name, `every match is excluded by ${name}; words in quotation marks are searched for as text`, {
-      excluded: [],
-    });
+    add(name, sentence("filter.excluded", { filter: name }), { excluded: [] });
   }
   const path = ({ text }: { text: string }): string => `path:${text}`;
-  addNamed(asked.paths.map(path), asked.excludedPaths.map(path), "lies at", { paths: [], excludedPaths: [] });
+  addNamed(asked.paths.map(path), asked.excludedPaths.map(path), "path", { paths: [], excludedPaths: [] });
   const tag = (text: string): string => `tag:${text}`;
-  addNamed(asked.tags.map(tag), asked.excludedTags.map(tag), "has", { tags: [], excludedTags: [] });
+  addNamed(asked.tags.map(tag), asked.excludedTags.map(tag), "tag", { tags: [], excludedTags: [] });
   if (asked.from !== undefined || asked.to !== undefined) {
     const { since, until } = filtersOf(asked);
-    const days = [since && `since ${since}`, until && `until ${until}`].filter(Boolean).join(" ");
-    add(`the days ${days}`, `${nothing} is of the days ${days}`, { from: undefined, to: undefined });
+    const code = since === undefined ? "filter.until" : until === undefined ? "filter.since" : "filter.between";
+    const filter = sentence(code, { ...(since !== undefined && { since }), ...(until !== undefined && { until }) });
+    add(filter, sentence("filter.of", { what: nothing, filter }), { from: undefined, to: undefined });
   }
-  if (asked.namesSources)
-    add("source:", `${nothing} is of ${asked.sources.join(" or ") || "a source that is searched"}`, {
-      sources: allSources,
-      namesSources: false,
-    });
+  if (asked.namesSources) {
+    const filter = asked.sources.length === 0 ? sentence("filter.source") : either(asked.sources);
+    const change = { sources: allSources, namesSources: false };
+    add("source:", sentence("filter.of", { what: nothing, filter }), change);
+  }
   return parts.slice(0, mostParts);
 }
 

@@ -1,4 +1,5 @@
 import type { SearchReport } from "@memslot/core";
+import { sentence, withReasons } from "@memslot/core/host";
 import type { ChunkRow } from "../../index-row-types.ts";
 import { choosePassages } from "../passages/choose-passages.ts";
 import { candidateOf } from "../rank.ts";
@@ -97,7 +98,6 @@ function listOf(
     backend,
     mode: "keyword",
     state: "ok",
-    reason: kept.length === 0 ? "no note fits" : undefined,
     legs: { keyword: { candidates: found.length + left, kept: kept.length } },
     dropped: {
       minScore: 0,
@@ -110,7 +110,8 @@ function listOf(
     ...(kept.length > 0 && { confidence: 1 }),
     timingsMs: { list: Math.round(milliseconds * 10) / 10 },
   };
-  return { results: [...lines.keys()], report, lines };
+  const reasons = kept.length === 0 ? [sentence("empty.noFit")] : [];
+  return { results: [...lines.keys()], report: withReasons(report, reasons), lines };
 }
 
 /** Narrows each source to notes that match before the search. `undated`: notes excluded because they have no date. */

@@ -5,8 +5,9 @@ import {
   type SearchFilters,
   type SearchOrder,
   clientSources,
+  type Sentence,
 } from "@memslot/core";
-import { createGlob, globProblem, timeForms } from "@memslot/core/host";
+import { createGlob, globProblem, sentence, timeForms } from "@memslot/core/host";
 import { redactSecrets } from "../../secrets/redact-secrets.ts";
 import { furtherData, withoutData } from "../../text/encoded-data.ts";
 import { dayNumber, type Days, isoDate, localDay, monthDays, oneDay, yearDays } from "../../text/times/calendar.ts";
@@ -33,7 +34,7 @@ export interface AskedQuery {
   to: number | undefined;
   order: SearchOrder;
   /** What looks like a filter and is taken for words, each with the reason. */
-  unread: readonly string[];
+  unread: readonly Sentence[];
 }
 
 interface PathPattern {
@@ -60,15 +61,15 @@ export function askedQuery(
   const phrases: Phrase[] = [];
   const excluded: Phrase[] = [];
   const filters: WrittenFilter[] = [];
-  const unread: string[] = [];
+  const unread: Sentence[] = [];
   const parts: QueryPart[] = isWords ? [{ kind: "words", text: written.trim() }] : parseQuery(query);
   for (const part of parts) {
     const literal = pasted.get(part.text);
-    const problem = literal
-      ? `a note contains ${JSON.stringify(literal.trim())}`
+    const why = literal
+      ? sentence("unread.note", { text: JSON.stringify(literal.trim()) })
       : problemOf(part, options, now, words.at(-1));
-    if (problem !== undefined) unread.push(`${part.text} was taken for words: ${problem}`);
-    if (part.kind === "words" || problem !== undefined) words.push(part.text);
+    if (why !== undefined) unread.push(sentence("unread.words", { text: part.text, why }));
+    if (part.kind === "words" || why !== undefined) words.push(part.text);
     else if (part.kind === "filter") filters.push(part);
     else {
       const phrase = phraseOf(redactSecrets(part.value));
@@ -125,7 +126,8 @@ export function filtersOf(asked: AskedQuery): SearchFilters {
     since: asked.from === undefined ? undefined : isoDate(asked.from),
     until: asked.to === undefined ? undefined : isoDate(asked.to),
     order: asked.words === "" && asked.order === "relevance" ? "newest" : asked.order,
-    unread: filled(asked.unread),
+    unread: filled(asked.unread.map(({ reason }) => reason)),
+    unreadReasons: filled(asked.unread),
   };
 }
 
@@ -139,24 +141,24 @@ function problemOf(
   { sources }: Pick<ManagerSearchOptions, "sources">,
   now: Date,
   before = "",
-): string | undefined {
+): Sentence | undefined {
   if (part.kind === "words" || (part.kind === "phrase" && part.isExcluded)) return undefined;
   if (part.kind === "phrase") {
-    if (/^\S*\*\S*$/u.test(part.value)) return "it is a pattern";
-    return /(?:^|\s)--?\p{L}[\p{L}\p{N}_-]*=?$/u.test(before) ? "it is the value of an option" : undefined;
+    if (/^\S*\*\S*$/u.test(part.value)) return sentence("unread.pattern");
+    return /(?:^|\s)--?\p{L}[\p{L}\p{N}_-]*=?$/u.test(before) ? sentence("unread.option") : undefined;
   }
   const { name, value, isExcluded } = part;
   if (name === "path") {
     const problem = globProblem(value);
-    return isPattern(value) && problem !== undefined ? `the pattern ${problem}` : undefined;
+    return isPattern(value) && problem !== undefined ? sentence("unread.glob", { problem }) : undefined;
   }
-  if (name === "tag") return /[\p{L}\p{N}]/u.test(value) ? undefined : "it names no tag";
+  if (name === "tag") return /[\p{L}\p{N}]/u.test(value) ? undefined : sentence("unread.tag");
   if (name === "source") {
     const known = [...new Set([...knownSources, ...sources])];
-    return known.includes(value) ? undefined : `the sources are ${known.join(", ")}`;
+    return known.includes(value) ? undefined : sentence("unread.source", { sources: known.join(", ") });
   }
-  if (isExcluded) return `${name === "after" ? "before" : "after"}: is the opposite`;
-  return readDays(value, now) === undefined ? `it is no time ${timeForms}` : undefined;
+  if (isExcluded) return sentence("unread.opposite", { name: name === "after" ? "before" : "after" });
+  return readDays(value, now) === undefined ? sentence("unread.time", { forms: timeForms }) : undefined;
 }
 
 /** `after:` starts at the date, `before:` ends before it: `after:2024 before:2025` is 2024. */
