@@ -6,7 +6,6 @@ import type {
   MemoryFileFacts,
   MemoryPluginContext,
   MemorySearchManager,
-  NoteBacklink,
   Sentence,
 } from "@memslot/core";
 import { sentenceIn, storedSentence } from "@memslot/core/host";
@@ -45,6 +44,7 @@ export function createListedMemory(
 ): Required<Pick<MemorySearchManager, "listFiles" | "describeFile">> {
   const { settings, stateDir, workspaceDir } = context;
   const factsOf = createNoteFacts(store);
+  let linked: (LinkedNotes & { revision: string }) | undefined;
   return {
     async listFiles({ limit, newest = false, scan = true, signal }) {
       const records = await store.listFiles();
@@ -86,8 +86,12 @@ export function createListedMemory(
     },
 
     async describeFile({ relPath, signal }) {
-      const records = (await store.listFiles()).filter(({ source }) => source === "memory");
-      return describeNote(relPath, await factsOf(records, signal));
+      const revision = await store.revision();
+      if (linked?.revision !== revision) {
+        const records = (await store.listFiles()).filter(({ source }) => source === "memory");
+        linked = { revision, ...linkNotes(await factsOf(records, signal)) };
+      }
+      return describeNote(relPath, linked);
     },
   };
 }
@@ -176,17 +180,26 @@ function daysOf(file: string, day: string | undefined): MemoryFile["days"] {
   return day === undefined ? undefined : [day, day];
 }
 
-function describeNote(relPath: string, facts: ReadonlyMap<string, NoteFacts>): MemoryFileFacts | undefined {
+type LinkedNotes = ReturnType<typeof linkNotes>;
+
+/** Resolves all links once, for the links and backlinks of each note. */
+function linkNotes(facts: ReadonlyMap<string, NoteFacts>) {
+  const resolve = createLinkResolver([...facts].map(([file, { title, aliases }]) => ({ path: file, title, aliases })));
+  const links = [...facts].flatMap(([from, note]) =>
+    note.links.map((link) => ({
+      to: resolve(from, link).path,
+      link: { path: from, line: link.line, text: link.text },
+    })),
+  );
+  return { facts, resolve, backlinks: Map.groupBy(links, ({ to }) => to) };
+}
+
+function describeNote(relPath: string, { facts, resolve, backlinks: known }: LinkedNotes): MemoryFileFacts | undefined {
   const wanted = path.posix.normalize(relPath.replace(/^\.\//u, ""));
   const own = facts.get(wanted);
   if (own === undefined) return undefined;
-  const resolve = createLinkResolver([...facts].map(([file, { title, aliases }]) => ({ path: file, title, aliases })));
   const links = own.links.map(({ text: _text, ...link }) => ({ ...link, ...resolve(wanted, link) }));
-  const backlinks = [...facts].flatMap(([from, note]): NoteBacklink[] =>
-    note.links
-      .filter((link) => from !== wanted && resolve(from, link).path === wanted)
-      .map(({ line, text }) => ({ path: from, line, text })),
-  );
+  const backlinks = (known.get(wanted) ?? []).map(({ link }) => link).filter(({ path: from }) => from !== wanted);
   return {
     path: wanted,
     passages: own.passages.slice(0, mostPassages),
