@@ -85,7 +85,10 @@ export async function startSession(): Promise<void> {
   if (secret !== null) {
     history.replaceState(history.state, "", location.pathname + location.search);
     const login = ask<{ token: string }>("/api/login", { body: { secret } });
-    entering = login.then(({ token }) => void keep("token", token)).catch(told);
+    entering = login
+      .then(({ token }) => void keep("token", token))
+      .catch(told)
+      .finally(() => (entering = undefined));
   }
   await lookAgain();
 }

@@ -43,11 +43,10 @@ export function findRows(db: Database.Database, generation: number, found: reado
     found: JSON.stringify(found),
   });
   const ids = new Map(chunks.filter(({ at, hash }) => found[at]?.hash === toHash(hash)).map(({ at, id }) => [at, id]));
-  const known = found.flatMap(({ score }, at) => {
-    const id = ids.get(at);
-    return id === undefined ? [] : [{ id, score }];
-  });
-  return readRows(db, known);
+  return readRows(
+    db,
+    found.map(({ score }, at) => ({ id: ids.get(at) ?? 0, score })).filter(({ id }) => id > 0),
+  );
 }
 
 /** The chunks of files of a generation, in the order of paths, sources and lines. */

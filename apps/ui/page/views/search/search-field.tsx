@@ -5,10 +5,11 @@ import { moveFocus } from "../../components/shortcuts.ts";
 import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { go, query } from "../../state/page-address.ts";
+import { answerTo } from "../../state/queries.ts";
 import { status } from "../../state/server-events.ts";
 import { t } from "../../words/translate.ts";
 import { completions } from "./complete-query.ts";
-import { remember } from "./questions.ts";
+import { remember, searchPath } from "./questions.ts";
 
 /** Between two keyword searches while the user types; the first one does not wait. */
 const betweenMs = 50;
@@ -30,14 +31,16 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   const confirmed = useRef<string | undefined>(undefined);
   const askedAt = useRef(0);
   const { data } = useNotes();
-  const ask = (): void => {
-    last.current = typed;
+  const ask = (text = typed, typing = true): void => {
+    last.current = text;
     askedAt.current = performance.now();
     const search = new URLSearchParams(query.value);
     for (const name of ["max", "tokens", "min"]) search.delete(name);
-    if (typed === "") search.delete("q");
-    else search.set("q", typed);
+    if (text === "") search.delete("q");
+    else search.set("q", text);
     go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
+    // The request leaves before the view is rendered again.
+    if (text.trim() !== "") answerTo(searchPath("/api/search", { q: text, typing }));
   };
   useEffect(() => {
     // Back, or a link.
@@ -52,7 +55,7 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
     // An input method shows letters before it composes words.
     const pause = isComposing ? undefined : setTimeout(onSettled, pauseMs, typed);
     const wait = askedAt.current + betweenMs - performance.now();
-    const key = typed === last.current ? undefined : wait > 0 ? setTimeout(ask, wait) : ask();
+    const key = typed === last.current ? undefined : wait > 0 ? setTimeout(ask, wait, typed) : ask();
     return () => {
       clearTimeout(pause);
       if (key !== undefined) clearTimeout(key);
@@ -76,7 +79,7 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
     else if (typed === last.current && typed === confirmed.current)
       document.querySelector<HTMLElement>(".result h2 a")?.click();
     else {
-      ask();
+      ask(typed, false);
       onSettled((confirmed.current = typed));
       remember(typed);
     }
@@ -92,8 +95,9 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
         aria-label={t("search.field")}
         placeholder={t("search.field")}
         value={typed}
-        onInput={(event) => {
-          setTyped(event.currentTarget.value);
+        onInput={({ currentTarget: { value }, isComposing: isPart }) => {
+          if (!isPart && performance.now() > askedAt.current + betweenMs) ask(value);
+          setTyped(value);
           setClosed(false);
         }}
         onBlur={() => setClosed(true)}
