@@ -185,12 +185,14 @@ describe("paths", () => {
     const house = useHouse({ "memory/a.md": "zebra\n", "notes.txt": "t" });
     const memory = await house.open({ memorySearch: { extraPaths: ["missing", "notes.txt"].map(house.at) } });
     await memory.sync();
+    const missing = { state: "skipped", reason: "does not exist", code: "file.missing" };
+    const none = { state: "skipped", reason: "is not a Markdown file (.md)", code: "file.notMarkdown" };
     expect(memory.status().roots).toEqual([
-      { path: "MEMORY.md", state: "skipped", reason: "does not exist" },
-      { path: "USER.md", state: "skipped", reason: "does not exist" },
+      { path: "MEMORY.md", ...missing },
+      { path: "USER.md", ...missing },
       { path: "memory", state: "indexed", files: 1 },
-      { path: house.at("missing"), state: "skipped", reason: "does not exist" },
-      { path: house.at("notes.txt"), state: "skipped", reason: "is not a Markdown file (.md)" },
+      { path: house.at("missing"), ...missing },
+      { path: house.at("notes.txt"), ...none },
     ]);
   });
 });

@@ -87,7 +87,8 @@ export async function startSession(): Promise<void> {
     const login = ask<{ token: string }>("/api/login", { body: { secret } });
     entering = login
       .then(({ token }) => void keep("token", token))
-      .catch(told)
+      // A used secret: the token of an earlier login may be valid.
+      .catch((error: unknown) => void (kept("token") ?? told(error)))
       .finally(() => (entering = undefined));
   }
   await lookAgain();

@@ -35,7 +35,7 @@ export function kept(name: string): string | undefined {
   }
 }
 
-/** A stored JSON value. Undefined without one, and for a text that is none. */
+/** A stored JSON value. Undefined if it is missing or malformed. */
 export function keptJson(name: string): unknown {
   try {
     return JSON.parse(kept(name) ?? "");

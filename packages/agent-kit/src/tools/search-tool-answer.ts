@@ -48,7 +48,8 @@ export function searchAnswer(found: Found): MemoryToolResult {
       ...(shown.length > 0 && citationsShown(setting.citations, setting.chatType) && { cite: citationForm }),
       state,
       ...(isStale(report) && { stale: true }),
-      ...(report.filters && { filters: report.filters }),
+      // Sentences are enough for a model: their codes are left out.
+      ...(report.filters && { filters: { ...report.filters, unreadReasons: undefined } }),
       ...(report.excluded && report.excluded.count > 0 && { notesNotSearched: report.excluded.count }),
       ...(shown.length > 0 && matchOf(report) && { confidence: matchOf(report)?.level }),
       ...(fallback && { fallback: { from: fallback.from, to: fallback.to } }),

@@ -220,7 +220,7 @@ export function withReasons(report: SearchReport, given: readonly Sentence[]): S
   };
 }
 
-/** The sentence alone, of what has more. */
+/** Copies only the reason, its code and its parameters. */
 export function sentenceIn({ reason, code, params }: Sentence): Sentence {
   return { reason, ...(code !== undefined && { code }), ...(params !== undefined && { params }) };
 }

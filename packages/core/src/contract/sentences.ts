@@ -235,7 +235,6 @@ export interface Sentence extends SentenceMeaning {
   reason: string;
 }
 
-/** Makes a sentence. */
 export function sentence(code: SentenceCode, params: NonNullable<Sentence["params"]> = {}): Sentence {
   const reason = sentences[code].replaceAll(
     /\{(\w+)(?:\|([^|]+)\|([^}]+))?\}/gu,

@@ -40,7 +40,7 @@ export function findRows(db: Database.Database, generation: number, found: reado
     CROSS JOIN chunks c ON c.file_id = f.id AND c.start_line = e.value ->> 'startLine' ORDER BY c.id DESC`;
   const chunks = sqlOf(db).all<{ at: number; id: number; hash: HashKey }>(find, {
     generation,
-    found: JSON.stringify(found),
+    found: JSON.stringify(found.map((each) => ({ ...each, path: each.path.toWellFormed() }))),
   });
   const ids = new Map(chunks.filter(({ at, hash }) => found[at]?.hash === toHash(hash)).map(({ at, id }) => [at, id]));
   return readRows(

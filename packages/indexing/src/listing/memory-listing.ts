@@ -86,7 +86,8 @@ export function createListedMemory(
     },
 
     async describeFile({ relPath, signal }) {
-      const revision = await store.revision();
+      // Another process may have written to the index.
+      const revision = await store.revision({ fresh: true });
       if (linked?.revision !== revision) {
         const records = (await store.listFiles()).filter(({ source }) => source === "memory");
         linked = { revision, ...linkNotes(await factsOf(records, signal)) };

@@ -143,7 +143,7 @@ async function whyOf(input: WhyInput, context: MemoryPluginContext, sources: Sca
     text === undefined ? line === undefined || (row.startLine <= line && line <= row.endLine) : holds(row, text),
   );
   if (holding.length === 0)
-    return ladder.failed("passage", sentence("why.noLine", { path, line: line ?? 0 }), sentence("next.line"));
+    return ladder.failed("passage", sentence("why.noLine", { path, line: String(line) }), sentence("next.line"));
   const candidates = trace?.ranking.candidates ?? [];
   const rank = candidates.findIndex((candidate) => holding.some(({ id }) => id === candidate.row.id));
   const row = candidates[rank]?.row ?? holding.find((each) => fittingPart(each, asked) !== undefined) ?? holding[0];

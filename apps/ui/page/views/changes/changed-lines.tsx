@@ -40,31 +40,37 @@ export function ChangedLines({ change: { before, after } }: { change: Pick<Logge
   );
 }
 
-/** What two lists have in common and what not, in order; long ones have nothing in common. */
-function compared(old: string[], now: string[]): { common?: string[]; buffer1?: string[]; buffer2?: string[] }[] {
-  return old.length * now.length > mostPairs ? [{ buffer1: old, buffer2: now }] : diffComm(old, now);
-}
-
 function linesOf(before: string, after: string): Line[] {
-  const listOf = (text: string): string[] => (text === "" ? [] : text.split("\n"));
-  return compared(listOf(before), listOf(after)).flatMap(
-    ({ common = [], buffer1: old = [], buffer2: now = [] }): Line[] => [
-      ...common.map((text): Line => ({ sign: " ", text })),
-      ...old.map((line, index): Line => ({ sign: "-", text: changedWords(line, line, now[index]) })),
-      ...now.map((line, index): Line => ({ sign: "+", text: changedWords(line, old[index], line) })),
-    ],
-  );
+  if (before === "") return after.split("\n").map((text) => ({ sign: "+", text }));
+  if (after === "") return before.split("\n").map((text) => ({ sign: "-", text }));
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const parts = old.length * now.length > mostPairs ? [{ buffer1: old, buffer2: now }] : diffComm(old, now);
+  return parts.flatMap((part): Line[] => {
+    if ("common" in part && part.common) return part.common.map((text) => ({ sign: " ", text }));
+    const { buffer1: mine = [], buffer2: theirs = [] } = part;
+    const pairs = mine.map((line, index) => changedWords(line, theirs[index] ?? ""));
+    return [
+      ...mine.map((line, index): Line => ({ sign: "-", text: index < theirs.length ? pairs[index]?.[0] : line })),
+      ...theirs.map((line, index): Line => ({ sign: "+", text: pairs[index]?.[1] ?? line })),
+    ];
+  });
 }
 
-/** A line with the words marked that its other version does not have. */
-function changedWords(shown: string, before = "", after = ""): ComponentChildren {
+/** Both lines with the part between their common words marked. */
+function changedWords(before: string, after: string): readonly [ComponentChildren, ComponentChildren] {
   const wordsOf = (line: string): string[] => line.match(/\p{Script=Han}|[\p{L}\p{N}]+|[^\p{L}\p{N}]/gu) ?? [];
-  const parts = compared(wordsOf(before), wordsOf(after));
-  const kept = parts.flatMap(({ common = [] }) => common).join("");
-  // Lines that have little in common are not versions of each other.
-  if (kept.length * 2 < shown.length) return shown;
-  return parts.map(({ common, buffer1, buffer2 }, index) => {
-    const words = common ?? (shown === before ? buffer1 : buffer2) ?? [];
-    return common ? words.join("") : <mark key={index}>{words.join("")}</mark>;
-  });
+  const [a, b] = [wordsOf(before), wordsOf(after)];
+  const most = Math.min(a.length, b.length);
+  let head = 0;
+  while (head < most && a[head] === b[head]) head++;
+  let tail = 0;
+  while (tail < most - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  // Lines without anything in common are no versions of each other.
+  if (head + tail === 0) return [before, after];
+  const marked = (words: string[]): ComponentChildren => [
+    words.slice(0, head).join(""),
+    <mark>{words.slice(head, words.length - tail).join("")}</mark>,
+    words.slice(words.length - tail).join(""),
+  ];
+  return [marked(a), marked(b)];
 }

@@ -3,8 +3,8 @@ import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { NoteAnswer } from "../../../src/api-types.ts";
-import { Dialog, Failed } from "../../components/common-components.tsx";
-import { AskError, ask, pathWith, told } from "../../state/api-client.ts";
+import { Dialog, failureText } from "../../components/common-components.tsx";
+import { ask, pathWith, told } from "../../state/api-client.ts";
 import { go } from "../../state/page-address.ts";
 import { refetch } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
@@ -23,7 +23,7 @@ interface NoteDialogProps {
 /** Asks for the name of a new note, for another name, or before a note is moved to the trash or a draft is discarded. */
 export function NoteDialog({ action, path, note, facts, onClose }: NoteDialogProps): VNode {
   const [to, setTo] = useState(path);
-  const [error, setError] = useState<AskError | undefined>(undefined);
+  const [error, setError] = useState<unknown>(undefined);
   const { backlinks = [], backlinkCount = 0 } = facts ?? {};
   const name = /\.md$/iu.test(to) ? to.trim() : `${to.trim()}.md`;
   const hasName = !/(?:^|\/)\.md$/iu.test(name);
@@ -43,7 +43,7 @@ export function NoteDialog({ action, path, note, facts, onClose }: NoteDialogPro
       go(action === "trash" ? "/notes" : noteHref(name));
     } catch (failure) {
       told(failure);
-      if (failure instanceof AskError) setError(failure);
+      setError(failure);
     }
   };
   return (
@@ -79,7 +79,11 @@ export function NoteDialog({ action, path, note, facts, onClose }: NoteDialogPro
             </ul>
           </>
         )}
-        {error && <Failed error={error} />}
+        {error !== undefined && (
+          <p class="bad" role="alert">
+            {failureText(error)}
+          </p>
+        )}
         <button type="submit" class={isNamed ? "main" : "danger"} disabled={isNamed && !hasName}>
           {[t(`notes.${action}`), isNamed ? hasName && name : path].filter(Boolean).join(": ")}
         </button>

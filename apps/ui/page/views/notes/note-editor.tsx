@@ -2,7 +2,7 @@ import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AskError, ask, told } from "../../state/api-client.ts";
-import { Failed, Loading } from "../../components/common-components.tsx";
+import { failureText, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
@@ -24,7 +24,7 @@ interface NoteEditorProps {
 
 /** The editor of a note. It overwrites no change on disk. */
 export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorProps): VNode {
-  const [error, setError] = useState<AskError | undefined>(undefined);
+  const [error, setError] = useState<unknown>(undefined);
   const [isAsking, setAsking] = useState(false);
   const latest = useRef(draft);
   latest.current = draft;
@@ -39,7 +39,7 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
     } catch (failure) {
       told(failure);
       const isConflict = failure instanceof AskError && failure.status === 409;
-      setError(isConflict ? undefined : (failure as AskError));
+      setError(isConflict ? undefined : failure);
     }
     onAnswer();
   };
@@ -52,7 +52,11 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
   useShortcuts([{ keys: "mod+s", label: "notes.save", run: () => void save() }]);
   return (
     <section>
-      {error && <Failed error={error} />}
+      {error !== undefined && (
+        <p class="bad" role="alert">
+          {failureText(error)}
+        </p>
+      )}
       {(isGone || isOld) && (
         <section class="notice" role="alert" aria-label={t("notes.conflict.title")}>
           <p>{t(isGone ? "notes.conflict.gone" : "notes.conflict.text")}</p>

@@ -28,7 +28,7 @@ export function useMarkdown(note: NoteText): RenderedBlock[] | undefined {
   }, []);
   return useMemo(
     () => render?.(text, { hrefOf: (kind, target) => linkOf(kind, target, note), highlighted: matches }),
-    [render, text, facts, matches.join("\n")],
+    [render, note.path, text, facts, matches.join("\n")],
   );
 }
 

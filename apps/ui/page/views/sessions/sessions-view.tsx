@@ -127,8 +127,9 @@ function rowsOf(tab: (typeof tabs)[number], { sessions, journal, handOvers }: Se
   return handOvers.all.map(({ state, at, messages, sessionId, sessionKey, tries = 0, lastError, citations = [] }) => {
     return {
       title: t("sessions.untitled"),
-      id: sessionKey ?? sessionId,
+      id: sessionId,
       ...bySession.get(sessionId),
+      ...(sessionKey !== undefined && { id: sessionKey }),
       key: `${sessionId} ${at}`,
       facts: () => [t(`sessions.state.${state}`), t("sessions.messages", { count: messages }), when(at)],
       more: (

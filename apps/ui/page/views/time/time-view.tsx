@@ -19,7 +19,8 @@ export default function TimeView(): VNode {
   const { data, error } = useQuery<TimeAnswer>("/api/time");
   const today = data?.today;
   const asked = query.value.get("day") ?? "";
-  const chosen = /^\d{4}-\d\d-\d\d$/u.test(asked) ? asked : today;
+  const isDay = /^\d{4}-\d\d-\d\d$/u.test(asked) && !Number.isNaN(Date.parse(asked));
+  const chosen = isDay ? asked : today;
   // No day is after today, unless a note says so.
   const first = chosen && moved(chosen, chosen === today ? -2 : -1);
   const columns = useQuery<DayAnswer[]>(first && pathWith("/api/time/days", { from: first }), { keep: true });
