@@ -115,6 +115,19 @@ describe("what is known of one note", () => {
     expect(await memory.describeFile({ relPath: "memory/none.md" })).toBeUndefined();
     await expect(memory.describeFile({ relPath: "a\0.md" })).rejects.toThrow(/NUL/u);
   });
+
+  test("has the backlinks that another process has indexed since", async () => {
+    const house = useHouse({ "MEMORY.md": "# Garden\n", "memory/a.md": "x\n" });
+    const memory = await house.open({ memorySearch: { sync: { watch: false } } });
+    await memory.sync();
+    expect(await memory.describeFile({ relPath: "MEMORY.md" })).toMatchObject({ backlinks: [] });
+    house.write({ "memory/a.md": "See [[MEMORY]].\n" });
+    const other = house.start();
+    await other.open();
+    expect(await other.sync()).toMatchObject({ result: { changed: 1 } });
+    const backlinks = [{ path: "memory/a.md", line: 1 }];
+    expect(await memory.describeFile({ relPath: "MEMORY.md" })).toMatchObject({ backlinks });
+  });
 });
 
 /** Makes a file that is excluded: one over 16 MiB, bytes, or a link. */

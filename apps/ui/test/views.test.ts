@@ -47,13 +47,13 @@ describe.skipIf(!hasBrowser)("each view", () => {
     expect(new URL(page.url()).pathname).toBe("/notes/memory/house/pump.md");
   });
 
-  test("opens where stored drafts and questions cannot be read", async () => {
+  test("opens where stored drafts, stored questions and the day in the address cannot be read", async () => {
     const ui = await startUi({ notes: data.notes });
     const { page, complaints } = await openAt(ui, "/search");
     for (const text of ["{", "3", "[null]"]) {
       for (const name of [`draft ${ui.workspaceDir} MEMORY.md`, "questions"])
         await page.evaluate(`localStorage.setItem("memslot-${name}", ${JSON.stringify(text)})`);
-      for (const place of ["/notes/MEMORY.md", "/search"]) {
+      for (const place of ["/notes/MEMORY.md", "/search", "/time?day=2026-13-01"]) {
         await page.goto(ui.origin + place);
         await page.locator("h1").first().waitFor({ state: "attached" });
       }
