@@ -9,7 +9,7 @@ import {
   describeReadings,
   mostResults,
 } from "@memslot/core";
-import { isClientSource, weakConfidence } from "@memslot/core/host";
+import { isClientSource, sentence, weakConfidence } from "@memslot/core/host";
 import { citationForm, citationsShown } from "../citations.ts";
 import { type FailureAdvice, adviceForError, type ToolSetting } from "./tool-failures.ts";
 import { frameTogether, recalledTextNote } from "./recalled-text.ts";
@@ -130,7 +130,7 @@ function explanation(found: Found): { reason?: string; warning?: string; action?
   const reason = report.reason === undefined ? {} : { reason: report.reason };
   const match = matchOf(report);
   if (match !== undefined && match.level !== "strong") {
-    const why = match.reason ?? "the best result holds little of what was asked";
+    const why = match.reason ?? sentence("empty.weak").reason;
     const warning = `${match.level === "none" ? "No match" : "Weak match"}: ${why}. Use a result only if its text really answers.`;
     return { ...reason, warning, ...action };
   }

@@ -37,7 +37,7 @@ const sentences = {
   "match.nearTime": "no note is of that time; these are of days near it",
   "match.noDay": "there is no day {words}",
   "empty.blank": "the query is blank",
-  "empty.closed": "nothing of what was asked for may be shown in this session",
+  "empty.closed": "none of the requested sources may be searched in this session",
   "empty.day": "there is no note of {day}",
   "empty.days": "there is no note of {from} to {to}",
   "empty.noFit": "no note fits",
@@ -50,7 +50,7 @@ const sentences = {
   "empty.outside": "{count} found, all outside the workspace and extraPaths",
   "empty.scores": "{count} found, all with a score under {minScore}",
   "empty.sources": "{count} found, none in {sources}",
-  "empty.weak": "the best result holds little of what was asked",
+  "empty.weak": "the best result matches little of the query",
   "query.cut": "the query was cut to its first {count} characters",
   "query.shared": "private notes are left out in a shared session",
   "query.source": '"{source}" is not among memorySearch.sources, so nothing of it is indexed',
@@ -141,7 +141,7 @@ const sentences = {
   "why.part.names": "names",
   "why.part.dates": "dates",
   "why.part.meaning": "meaning",
-  "why.shown": "left out: what is shown holds more of the query",
+  "why.shown": "excluded: the shown results match more of the query",
   "why.budget": "cut by the budget of {count} tokens: {why}",
   "why.limitFor": ": {why}",
   "why.noRoom": "no line of its note had room",
@@ -252,7 +252,7 @@ export function asSentence(text: string | Sentence): Sentence {
   return typeof text === "string" ? { reason: text } : text;
 }
 
-/** The sentence with this code, if it is one, else the text itself: for what was stored. */
+/** Reads a stored code or, from earlier versions, a stored text. */
 export function storedSentence(text: string): Sentence {
   return Object.hasOwn(sentences, text) ? sentence(text as SentenceCode) : { reason: text };
 }

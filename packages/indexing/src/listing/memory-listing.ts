@@ -154,7 +154,7 @@ function isNote({ path: file, reason, kind }: LeftOutFile): boolean {
 
 /** Files and places that could not be scanned. Most configured places do not exist: these are none. */
 function failuresOf({ failed, roots }: ScanResult): [path: string, why: Sentence][] {
-  const skipped = roots.filter(({ state, reason }) => state === "skipped" && reason !== "does not exist");
+  const skipped = roots.filter(({ state, code }) => state === "skipped" && code !== "file.missing");
   return [...failed, ...skipped].map((each) => [each.path, sentenceIn({ ...each, reason: each.reason ?? "" })]);
 }
 

@@ -172,7 +172,7 @@ export function fileIn(folder: string, name: string): string {
   return folder.endsWith(path.sep) ? folder + name : folder + path.sep + name;
 }
 
-/** Code of the sentence for what is not a regular file. */
+/** Code of the sentence that names the kind of a file that is not regular. */
 export function kindOf(stats: StatsBase<number | bigint>): SentenceCode {
   if (stats.isSymbolicLink()) return "file.link";
   if (stats.isDirectory()) return "file.folder";

@@ -300,7 +300,7 @@ describe("limits", () => {
     const before = store.calls.length;
     const { results, report } = await search(store, "budget", { scope: () => ({ within: [], without: [] }), provider });
     expect(results).toEqual([]);
-    expect(report.reason).toBe("nothing of what was asked for may be shown in this session");
+    expect(report.reason).toBe("none of the requested sources may be searched in this session");
     expect(store.calls.slice(before).filter(({ method }) => method.startsWith("search"))).toEqual([]);
     expect(provider.queries).toEqual([]);
   });
