@@ -66,6 +66,23 @@ describe.skipIf(!hasBrowser)("the search", () => {
     expect(inputs()).toEqual([[question], ["pump"]]);
   });
 
+  test("keeps each letter that is typed before the page has drawn the one before", async () => {
+    const { page } = await openAt(await startUi({ notes }), "/search");
+    const field = page.getByRole("combobox", { name: "Ask your notes" });
+    await field.focus();
+    await page.evaluate(`(async () => {
+      for (const letter of "ferry") {
+        document.execCommand("insertText", false, letter);
+        await new Promise((rendered) => queueMicrotask(() => queueMicrotask(rendered)));
+        // The main thread is busy for longer than the pause between two searches: no frame is drawn meanwhile.
+        for (const from = performance.now(); performance.now() < from + 60; );
+      }
+    })()`);
+    await page.getByText("memory/2026-03-05.md:1", { exact: true }).waitFor();
+    expect(await field.inputValue()).toBe("ferry");
+    expect(page.url()).toContain("q=ferry");
+  });
+
   test("a card has the lines around the best match below its sections, and the preview marks the words", async () => {
     const lines = Array.from({ length: 9 }, (_, index) => `Line ${index} of the harbour.`);
     lines[4] = "The harbour ferry leaves at nine.";

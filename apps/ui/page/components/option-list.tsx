@@ -1,5 +1,5 @@
 import type { HTMLAttributes, TargetedKeyboardEvent, VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Icon, type IconName } from "./common-components.tsx";
 
 export interface Option {
@@ -30,9 +30,9 @@ interface OptionFieldProps extends Omit<HTMLAttributes<HTMLInputElement>, "id" |
 export function OptionField({ id, label, options, first, onKeyDown, ...input }: OptionFieldProps): VNode {
   const [chosen, choose] = useState<number>(first);
   const names = options.map((option) => option.id).join("\n");
-  useEffect(() => choose(first), [names]);
+  useLayoutEffect(() => choose(first), [names]);
   const at = Math.min(chosen, options.length - 1);
-  useEffect(() => document.querySelector(`#${id}-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
+  useLayoutEffect(() => document.querySelector(`#${id}-${at}`)?.scrollIntoView({ block: "nearest" }), [at]);
   const isOpen = options.length > 0;
   const onKey = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Option, OptionField } from "../../components/option-list.tsx";
 import { moveFocus } from "../../components/shortcuts.ts";
 import { facts } from "../../state/api-client.ts";
@@ -42,8 +42,8 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
     // The request leaves before the view is rendered again.
     if (text.trim() !== "") answerTo(searchPath("/api/search", { q: text, typing }));
   };
-  useEffect(() => {
-    // Back, or a link.
+  // With the render of its address: an effect after the frame would take newer letters for Back or a link.
+  useLayoutEffect(() => {
     if (asked !== last.current) {
       setTyped(asked);
       onSettled(asked);

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
 import type { FoundResult, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
 import { CopyButton, Failed, Icon, IconButton, Loading, Tabs, withCode } from "../../components/common-components.tsx";
@@ -59,7 +59,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   const files = useNotes().data?.byPath;
   const [chosen, choose] = useState(0);
   const previewed = useRef<FoundResult | undefined>(undefined);
-  useEffect(() => choose(0), [asked]);
+  useLayoutEffect(() => choose(0), [asked]);
   useFocusKeys(links);
   useShortcuts([{ keys: "e", label: "keys.edit", run: () => edit(previewed.current) }]);
   if (path === undefined) return <Begin />;
