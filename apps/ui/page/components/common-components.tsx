@@ -76,8 +76,9 @@ export function Dialog({ title, onClose, children, hasHead = true }: DialogProps
   );
 }
 
-/** A placeholder until the answer is known. */
-export function Loading({ lines = 3 }: { lines?: number }): VNode {
+/** In place of an answer that is not known: a placeholder, or why there is none. */
+export function Loading({ lines = 3, error }: { lines?: number; error?: AskError | undefined }): VNode {
+  if (error) return <Failed error={error} />;
   return (
     <div class="loading" role="status">
       <span class="hidden">{t("shell.loading")}</span>
