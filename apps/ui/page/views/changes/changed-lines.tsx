@@ -41,9 +41,7 @@ export function ChangedLines({ change: { before, after } }: { change: Pick<Logge
 }
 
 function linesOf(before: string, after: string): Line[] {
-  if (before === "") return after.split("\n").map((text) => ({ sign: "+", text }));
-  if (after === "") return before.split("\n").map((text) => ({ sign: "-", text }));
-  const [old, now] = [before.split("\n"), after.split("\n")];
+  const [old, now] = [before, after].map((text) => (text === "" ? [] : text.split("\n"))) as [string[], string[]];
   const parts = old.length * now.length > mostPairs ? [{ buffer1: old, buffer2: now }] : diffComm(old, now);
   return parts.flatMap((part): Line[] => {
     if ("common" in part && part.common) return part.common.map((text) => ({ sign: " ", text }));

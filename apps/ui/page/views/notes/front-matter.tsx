@@ -3,43 +3,35 @@ import { t } from "../../words/translate.ts";
 
 const mostLines = 200;
 
-/** The front matter between two lines `---` at the start of a note: its number of lines (0 without one), names and values. */
-export function frontMatterOf(text: string): { lines: number; rows: (readonly [name: string, value: string])[] } {
+/** The front matter between two lines `---` at the start of a note: its number of lines (0 without one) and its values. */
+export function frontMatterOf(text: string): { lines: number; values: [name: string, value: string][] } {
   const [first, ...lines] = text.split("\n", mostLines);
   const end = lines.findIndex((line) => /^(?:---|\.\.\.)\s*$/u.test(line));
-  if (first?.trimEnd() !== "---" || end < 0) return { lines: 0, rows: [] };
-  const rows: [string, string][] = [];
-  // Indented lines and lists belong to the name above.
+  if (first?.trimEnd() !== "---" || end < 0) return { lines: 0, values: [] };
+  const values: [string, string][] = [];
+  let name = "";
   for (const line of lines.slice(0, end)) {
-    const [, name, value = ""] = /^([^\s:#-][^:]*):(?:\s+(.*))?$/u.exec(line) ?? [];
-    const last = rows.at(-1);
-    if (name !== undefined) rows.push([name, value.trim()]);
-    else if (last !== undefined && line.trim() !== "")
-      last[1] = [last[1], line.trim().replace(/^- /u, "")].filter(Boolean).join(", ");
+    const named = /^([^\s:#-][^:]*):(?:\s+(.*))?$/u.exec(line);
+    // Indented lines and lists belong to the name above.
+    const value = named === null ? line.trim().replace(/^- /u, "") : (named[2] ?? "").trim();
+    name = named?.[1] ?? name;
+    const list = /^\[(.*)\]$/u.exec(value)?.[1]?.split(",") ?? [value];
+    for (const each of list) values.push([name, each.trim().replace(/^(["'])(.*)\1$/u, "$2")]);
   }
-  return { lines: end + 2, rows };
-}
-
-/** The values of a list `[a, "b"]`. */
-function partsOf(value: string): string[] {
-  const list = /^\[(.*)\]$/u.exec(value)?.[1];
-  if (list === undefined) return [value];
-  return list.split(",").map((part) => part.trim().replace(/^(["'])(.*)\1$/u, "$2"));
+  return { lines: end + 2, values: values.filter(([, value]) => value !== "") };
 }
 
 /** Names and values of the front matter, a chip for each. */
 export function FrontMatter({ text }: { text: string }): VNode | null {
-  const { rows } = frontMatterOf(text);
-  if (rows.length === 0) return null;
+  const { values } = frontMatterOf(text);
+  if (values.length === 0) return null;
   return (
     <ul class="plain row front-matter" aria-label={t("notes.frontMatter")}>
-      {rows.flatMap(([name, value]) =>
-        partsOf(value).map((part) => (
-          <li key={`${name} ${part}`} class="chip">
-            <span>{name}</span> <strong>{part}</strong>
-          </li>
-        )),
-      )}
+      {values.map(([name, value]) => (
+        <li key={`${name} ${value}`} class="chip">
+          <span>{name}</span> <strong>{value}</strong>
+        </li>
+      ))}
     </ul>
   );
 }

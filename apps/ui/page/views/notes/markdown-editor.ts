@@ -1,15 +1,16 @@
 import { autocompletion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { markdownKeymap, markdownLanguage } from "@codemirror/lang-markdown";
-import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { syntaxHighlighting } from "@codemirror/language";
 import { unifiedMergeView } from "@codemirror/merge";
 import { search, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
+import { classHighlighter } from "@lezer/highlight";
 import { diff3Merge } from "node-diff3";
 import type { NoteName } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
+import theme from "./editor-theme.json" with { type: "json" };
 
 export interface EditorOptions {
   text: string;
@@ -22,34 +23,6 @@ export interface EditorOptions {
   /** Absent: the text cannot be changed. */
   onChange?: ((text: string) => void) | undefined;
 }
-
-const colours = HighlightStyle.define([
-  { tag: tags.heading, fontWeight: "650" },
-  { tag: tags.strong, fontWeight: "650" },
-  { tag: tags.emphasis, fontStyle: "italic" },
-  { tag: tags.strikethrough, textDecoration: "line-through" },
-  { tag: [tags.link, tags.url], color: "var(--accent)" },
-  { tag: [tags.processingInstruction, tags.meta, tags.quote], color: "var(--faint)" },
-]);
-
-const look = EditorView.theme({
-  "&": { border: "1px solid var(--edge)", borderRadius: "var(--round)", maxHeight: "75vh" },
-  "&.cm-focused": { outline: "2px solid var(--accent)" },
-  ".cm-scroller": { fontFamily: "var(--mono)", fontSize: "0.92em", lineHeight: "1.6" },
-  ".cm-content": { caretColor: "var(--text)", minHeight: "12rem" },
-  ".cm-gutters, .cm-panels": { background: "var(--raised)", color: "var(--faint)", borderColor: "var(--line)" },
-  ".cm-tooltip": { background: "var(--ground)", border: "1px solid var(--edge)" },
-  ".cm-tooltip-autocomplete ul li[aria-selected]": { background: "var(--chosen)", color: "var(--text)" },
-  ".cm-textfield, .cm-button": { background: "var(--ground)", border: "1px solid var(--edge)", fontSize: "inherit" },
-  ".cm-searchMatch, .cm-asked": { background: "var(--mark)" },
-  ".cm-changedLine, .cm-insertedLine": { background: "var(--added)" },
-  ".cm-deletedChunk": { background: "var(--removed)" },
-  "& .cm-deletedChunk .cm-chunkButtons button[name]": {
-    background: "var(--raised)",
-    color: "var(--text)",
-    border: "1px solid var(--edge)",
-  },
-});
 
 const phrases = "Find/Replace/next/previous/all/match case/regexp/by word/replace/replace all/close";
 
@@ -66,8 +39,8 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
       history(),
       markdownLanguage,
       search({ top: true }),
-      syntaxHighlighting(colours),
-      look,
+      syntaxHighlighting(classHighlighter),
+      EditorView.theme(theme),
       EditorView.lineWrapping,
       EditorState.readOnly.of(isFixed),
       EditorState.phrases.of({

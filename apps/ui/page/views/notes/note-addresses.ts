@@ -28,14 +28,8 @@ export function decoded(part: string): string {
   }
 }
 
-export interface Citation {
-  path: string;
-  /** `12` or `12-14`. */
-  line: string;
-}
-
-/** Reads `path#L12-L14` and `path:12`. */
-export function citationIn(text: string): Citation | undefined {
+/** Reads `path#L12-L14` and `path:12`; the line is `12` or `12-14`. */
+export function citationIn(text: string): { path: string; line: string } | undefined {
   const parts = /^\s*(.+?)(?:#L(\d{1,7})(?:-L?(\d{1,7}))?|:(\d{1,7})(?:-(\d{1,7}))?)\s*$/u.exec(text);
   const [, path, hashFrom, hashTo, colonFrom, colonTo] = parts ?? [];
   const [from, to] = [hashFrom ?? colonFrom, hashTo ?? colonTo];

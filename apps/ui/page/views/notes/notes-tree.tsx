@@ -31,15 +31,15 @@ interface TreeProps {
   open: string | undefined;
 }
 
-/** The height of a row, as `--row` in the styles. */
-const rowPixels = matchMedia("(pointer: coarse)").matches ? 44 : 32;
-const pageRows = 15;
 /** Up to this number of notes all folders are open. */
 const fewFiles = 60;
 
-/** Open folders, until the page is reloaded. */
-const expanded = signal<ReadonlySet<string>>(new Set());
-let isBegun = false;
+/** Folders that were opened or closed, until the page is reloaded. */
+const chosen = signal<ReadonlyMap<string, boolean>>(new Map());
+
+function setOpen(folders: readonly string[], isOpen: boolean): void {
+  chosen.value = new Map([...chosen.peek(), ...folders.map((folder) => [folder, isOpen] as const)]);
+}
 
 /** The notes as a tree, by title. */
 export function NotesTree({ files, filter, open }: TreeProps): VNode {
@@ -48,36 +48,36 @@ export function NotesTree({ files, filter, open }: TreeProps): VNode {
     const wanted = filter.trim().toLocaleLowerCase();
     const fits = ({ path, title = "" }: NoteName): boolean => `${path}\n${title}`.toLocaleLowerCase().includes(wanted);
     // With a filter all matches are shown.
-    return treeRows(files.filter(fits), (folder) => wanted !== "" || expanded.value.has(folder));
-  }, [files, expanded.value, filter]);
-  const current = Math.max(
-    0,
-    rows.findIndex(({ id }) => id === active),
-  );
+    const isOpen = (folder: string): boolean => wanted !== "" || (chosen.value.get(folder) ?? files.length <= fewFiles);
+    return treeRows(files.filter(fits), isOpen);
+  }, [files, chosen.value, filter]);
+  const found = rows.findIndex(({ id }) => id === active);
+  const current = Math.max(0, found);
 
   useEffect(() => {
-    if (!isBegun && files.length > 0) {
-      isBegun = true;
-      if (files.length <= fewFiles) expand(files.flatMap(({ path }) => foldersOf(path)));
-    }
     if (open === undefined) return;
-    expand(foldersOf(open));
+    setOpen(foldersOf(open), true);
     setActive(open);
-  }, [open, files.length > 0]);
+  }, [open]);
 
-  const choose = (row: TreeRow): void => {
-    setActive(row.id);
-    if (row.expanded === undefined) go(noteHref(row.id));
-    else toggle(row);
+  const choose = ({ id, expanded }: TreeRow): void => {
+    setActive(id);
+    if (expanded === undefined) go(noteHref(id));
+    else setOpen([id], !expanded);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const row = rows[current];
     if (row === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const { key } = event;
-    const to = rowAfter(key, rows, current);
-    if (key === "Enter" || key === " ") choose(row);
-    else if (row.expanded !== undefined && key === (row.expanded ? "ArrowLeft" : "ArrowRight")) toggle(row);
-    else if (to !== undefined) setActive(to.id);
+    const { level, expanded } = row;
+    // Letters as in other lists of the page.
+    const steps = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 15, PageUp: -15, Home: -Infinity, End: Infinity };
+    const step = { ...steps, ArrowRight: expanded === true ? 1 : 0 }[key];
+    const isToggle = expanded !== undefined && key === (expanded ? "ArrowLeft" : "ArrowRight");
+    const parent = rows.findLast((each, index) => index < current && each.level < level);
+    if (key === "Enter" || key === " " || isToggle) choose(row);
+    else if (key === "ArrowLeft" && parent !== undefined) setActive(parent.id);
+    else if (step) setActive(rows[Math.max(0, Math.min(rows.length - 1, current + step))]?.id);
     else return;
     event.preventDefault();
   };
@@ -91,7 +91,7 @@ export function NotesTree({ files, filter, open }: TreeProps): VNode {
       onKeyDown={onKeyDown}
       items={rows}
       keyOf={({ id }) => id}
-      rowPixels={rowPixels}
+      rowPixels={32}
       current={current}
       rowOf={(row, index) => (
         <div
@@ -116,24 +116,6 @@ export function NotesTree({ files, filter, open }: TreeProps): VNode {
       )}
     />
   );
-}
-
-/** Where a key leads in a tree; letters as in other lists of the page. */
-function rowAfter(key: string, rows: readonly TreeRow[], current: number): TreeRow | undefined {
-  const level = rows[current]?.level ?? 0;
-  const places: Record<string, number> = {
-    ArrowDown: current + 1,
-    j: current + 1,
-    ArrowUp: current - 1,
-    k: current - 1,
-    Home: 0,
-    End: rows.length - 1,
-    PageDown: Math.min(rows.length - 1, current + pageRows),
-    PageUp: Math.max(0, current - pageRows),
-    ArrowRight: rows[current]?.expanded === true ? current + 1 : -1,
-    ArrowLeft: rows.findLastIndex((row, index) => index < current && row.level < level),
-  };
-  return rows[places[key] ?? -1];
 }
 
 /** The rows from top to bottom, folders first. Open ones are followed by their own rows. */
@@ -161,13 +143,4 @@ function treeRows(all: readonly NoteName[], isOpen: (folder: string) => boolean)
 function nameOf({ path, title }: NoteName): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return title === undefined || /^\d{4}-/u.test(name) ? name.replace(/\.md$/iu, "") : title;
-}
-
-function expand(folders: readonly string[]): void {
-  if (folders.every((folder) => expanded.value.has(folder))) return;
-  expanded.value = new Set([...expanded.value, ...folders]);
-}
-
-function toggle({ id }: TreeRow): void {
-  expanded.value = expanded.value.symmetricDifference(new Set([id]));
 }
