@@ -7,15 +7,13 @@ import type {
   MemoryHealth,
   QuarantineRelease,
   SyncReport,
-  MemoryFileFacts,
   MemoryMap,
   MemoryFileList,
   MemorySearchResult,
   SearchReport,
-  SearchWhy,
   MemoryFile,
 } from "@memslot/core";
-import type { LoggedChange, NoteContent, HandOvers, ListedTranscript, TranscriptList } from "@memslot/agent-kit";
+import type { LoggedChange, HandOvers, ListedTranscript, TranscriptList } from "@memslot/agent-kit";
 
 /** One event of `GET /api/events`. The first after connecting is `status`. */
 export type UiEvent =
@@ -29,21 +27,18 @@ export type UiEvent =
 export interface Facts {
   agentId: string;
   workspaceDir: string;
-  version: string;
   readOnly: boolean;
   /** The user's time zone: `Europe/Berlin`. */
   timeZone: string;
   today: string;
 }
 
-/** The body of every answer with a status of 400 and above. */
+/**
+ * The body of every answer with a status of 400 and above. `code`: that of a `MemoryError` or of a `RouteError`, or
+ * `INTERNAL`. `message`: what happened and the next step.
+ */
 export interface Failure {
-  error: {
-    /** A code of `MemoryError`, or `UNAUTHORIZED`, `FORBIDDEN`, `NOT_FOUND`, `CONFLICT`, `INTERNAL`. */
-    code: string;
-    /** What happened and the next step. */
-    message: string;
-  };
+  error: { code: string; message: string };
 }
 
 /** `GET /api/health`: facts that events do not bring. */
@@ -125,43 +120,22 @@ export interface HomeNote {
   isCut: boolean;
 }
 
-/** `GET /api/notes/file`; `PUT` answers the same. */
-export interface NoteAnswer {
-  note: NoteContent;
-}
-
-/** `GET /api/notes/facts?path=…`: the links of a note need all notes, its text does not wait for them. */
-export interface NoteFactsAnswer {
-  /** Absent: not indexed, or unknown to the backend. */
-  facts?: MemoryFileFacts | undefined;
-}
-
 /** A displayed line; `matches`: its words of the query, in lower case. */
 export type ShownLine =
   | { kind: "line"; number?: number | undefined; text: string; matches: readonly string[] }
   | { kind: "gap" };
 
-export interface FoundResult extends Omit<MemorySearchResult, "lines"> {
-  lines: readonly ShownLine[];
-}
+export type FoundResult = Omit<MemorySearchResult, "lines"> & { lines: readonly ShownLine[] };
 
 /** `GET /api/search?q=…`, also `max`, `tokens`, `min`, and `typing` for an unfinished query (keywords only). */
 export interface SearchAnswer {
-  query: string;
   results: readonly FoundResult[];
   report: SearchReport;
-  /** Milliseconds on the server. */
-  ms: number;
 }
 
 export interface AgentAnswer {
   text: string;
   tokens: number;
-}
-
-/** `GET /api/search/why?q=…&target=…`; target: a path, `path:12` or words of a line. */
-export interface WhyAnswer {
-  why?: SearchWhy | undefined;
 }
 
 /** `GET /api/sessions`. */
@@ -184,10 +158,8 @@ export interface TimeDay {
   sessions: number;
 }
 
-export interface MapAnswer extends MemoryMap {
-  /** Of each of the notes. */
-  tags: readonly (readonly string[])[];
-}
+/** `tags`: of each of the notes. */
+export type MapAnswer = MemoryMap & { tags: readonly (readonly string[])[] };
 
 /** `GET /api/time`. */
 export interface TimeAnswer {

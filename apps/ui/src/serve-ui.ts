@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import path from "node:path";
+import { localClock } from "@memslot/agent-kit";
 import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
 import type { Facts } from "./api-types.ts";
 import { createRoutes } from "./routes/index.ts";
-import { answerSearch } from "./search/answer-search.ts";
+import { answerSearch } from "./routes/search.ts";
+import { type Asked, answerRequest } from "./server/answer-request.ts";
 import { EventHub } from "./server/event-hub.ts";
 import { type LoginOptions, createLogin } from "./server/login.ts";
-import { type Asked, answerRequest, routeAnswerer } from "./server/request-listener.ts";
 import { readPage } from "./server/static-files.ts";
 import type { UiHost } from "./ui-host.ts";
 
@@ -32,7 +33,6 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   const server = createLoopbackServer();
   const port = await listenOn(server, { host: address, port: options.port });
   const place = { host: address, port };
-  const notHere = createHostCheck(place);
   const hub = new EventHub(host.memory);
   const { signedIn, enter } = createLogin(options, port);
   const routes = {
@@ -41,13 +41,9 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
     "GET /api/events": ({ request, response }: Asked) => hub.stream(response, () => signedIn(request)),
     ...createRoutes(host, hub, signal),
   };
-  const answers = { api: routeAnswerer(routes, signedIn, host), page };
+  const answering = { routes, page, signedIn, host, notHere: createHostCheck(place) };
   server.on("request", (request, response) => {
-    const message = notHere(request);
-    if (message === undefined) return void answerRequest(request, response, answers).catch(() => response.destroy());
-    response.writeHead(403, { "content-type": "text/plain", connection: "close" });
-    response.end(message);
-    request.resume();
+    answerRequest(request, response, answering).catch(() => response.destroy());
   });
   const isEmpty = (host.memory.status().files ?? 0) === 0;
   // The check keeps the process busy: the first view comes before it. A failure is in the status.
@@ -71,10 +67,8 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
   }
 }
 
-function factsOf({ memory: { agentId, workspaceDir }, agent, version, readOnly }: UiHost): Facts {
-  const timeZone = agent.userTimezone;
-  const today = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(new Date());
-  return { agentId, workspaceDir, version, readOnly, timeZone, today };
+function factsOf({ memory: { agentId, workspaceDir }, agent: { userTimezone: timeZone }, readOnly }: UiHost): Facts {
+  return { agentId, workspaceDir, readOnly, timeZone, today: localClock(timeZone)(new Date()).day };
 }
 
 /** Until the answers of a view were sent and no request follows, or no page is opened. */
@@ -89,12 +83,13 @@ async function untilQuiet(server: Server): Promise<void> {
   };
   settle();
   server.on("request", ({ url = "" }, response) => {
-    if (!/^\/api\/(?!events|facts|login)/u.test(url)) return void (url.startsWith("/api/") || settle());
+    // The stream of events has no end.
+    if (url === "/api/events") return;
     running += 1;
     settle();
     response.once("close", () => {
       running -= 1;
-      if (response.statusCode < 400) wait = quietMs.answered;
+      if (/^\/api\/(?!facts|login)/u.test(url) && response.statusCode < 400) wait = quietMs.answered;
       settle();
     });
   });

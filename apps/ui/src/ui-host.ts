@@ -8,7 +8,6 @@ export interface UiHost {
   readonly agent: AgentConfig;
   /** Nothing is written: no note, no setting. */
   readonly readOnly: boolean;
-  readonly version: string;
 }
 
 /** Where changes of notes are logged, and by whom. */

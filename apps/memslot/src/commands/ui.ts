@@ -9,7 +9,6 @@ import { openMemory } from "../open-memory.ts";
 import { chooseAgent, disabledReason, isInShellOfAgent, withoutAgentKeys } from "../open/choose-agents.ts";
 import { isFound, readConfig } from "../open/read-config.ts";
 import { CLOSE_DEADLINE_MS, closeInTime } from "../open/with-memory.ts";
-import { packageVersion } from "../package-version.ts";
 import { ExitCode, UsageError } from "../terminal/exit-code.ts";
 
 export interface UiCommandOptions extends CommonOptions {
@@ -56,7 +55,6 @@ export async function ui(context: CommandContext, options: UiCommandOptions): Pr
         config,
         agent,
         readOnly: options.readOnly === true || isFound(config),
-        version: packageVersion(),
       },
       port: options.port ?? 0,
       secret: randomBytes(32).toString("base64url"),

@@ -76,6 +76,38 @@ export function Dialog({ title, onClose, children, hasHead = true }: DialogProps
   );
 }
 
+interface ConfirmDialogProps extends DialogProps {
+  /** Of the button that confirms. */
+  label: string;
+  kind?: "main" | "danger";
+  disabled?: boolean;
+  /** The dialog closes after it, or shows why it failed. */
+  onConfirm: () => Promise<void>;
+}
+
+/** A dialog that asks before something is done. */
+export function ConfirmDialog(props: ConfirmDialogProps): VNode {
+  const { label, kind = "danger", disabled, onConfirm, children, ...dialog } = props;
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    onConfirm().then(dialog.onClose, (error: unknown) => setProblem(failureText(error)));
+  };
+  return (
+    <Dialog {...dialog}>
+      <form onSubmit={onSubmit}>
+        {children}
+        <p class="bad" role="alert">
+          {problem}
+        </p>
+        <button type="submit" class={kind} disabled={disabled}>
+          {label}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
 /** In place of an answer that is not known: a placeholder, or why there is none. */
 export function Loading({ lines = 3, error }: { lines?: number; error?: AskError | undefined }): VNode {
   if (error) return <Failed error={error} />;

@@ -26,13 +26,18 @@ effect(() => {
   document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
 });
 
+/** Undefined if this browser has no storage, or no room for more. */
+function inStorage<T>(use: (storage: Storage) => T): T | undefined {
+  try {
+    return use(localStorage);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Values of this page in the storage of its origin (host and port). */
 export function kept(name: string): string | undefined {
-  try {
-    return localStorage.getItem(`memslot-${name}`) ?? undefined;
-  } catch {
-    return unstored.get(name);
-  }
+  return unstored.get(name) ?? inStorage((storage) => storage.getItem(`memslot-${name}`)) ?? undefined;
 }
 
 /** A stored JSON value. Undefined if it is missing or malformed. */
@@ -46,30 +51,21 @@ export function keptJson(name: string): unknown {
 
 /** False: the value is lost when the page is closed. */
 export function keep(name: string, value: string): boolean {
-  try {
-    localStorage.setItem(`memslot-${name}`, value);
-    return true;
-  } catch {
-    unstored.set(name, value);
-    return false;
-  }
+  unstored.set(name, value);
+  const isStored = inStorage((storage) => {
+    storage.setItem(`memslot-${name}`, value);
+    return unstored.delete(name);
+  });
+  return isStored === true;
 }
 
 export function unkeep(name: string): void {
   unstored.delete(name);
-  try {
-    localStorage.removeItem(`memslot-${name}`);
-  } catch {
-    // There was none.
-  }
+  inStorage((storage) => storage.removeItem(`memslot-${name}`));
 }
 
 /** Names of stored values that begin with `start`. */
 export function keptNames(start: string): string[] {
-  try {
-    const names = Object.keys(localStorage).filter((name) => name.startsWith(`memslot-${start}`));
-    return names.map((name) => name.slice("memslot-".length));
-  } catch {
-    return [];
-  }
+  const names = inStorage((storage) => Object.keys(storage)) ?? [];
+  return names.filter((name) => name.startsWith(`memslot-${start}`)).map((name) => name.slice("memslot-".length));
 }

@@ -1,6 +1,6 @@
 import { type Signal, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { AskError, askNewer, session, told } from "./api-client.ts";
+import { AskError, askNewer, session } from "./api-client.ts";
 
 /** The answer to a request. Without `data` and `error` it is unknown: show a skeleton, never "none". */
 export interface Answer<T> {
@@ -138,7 +138,6 @@ function afterFailure(query: Query, error: unknown): Answer<unknown> {
   const { data } = query.answer.peek();
   query.isStale = true;
   if (!(error instanceof AskError)) return { data, error: undefined, loading: data === undefined }; // Aborted.
-  told(error);
   const isLasting = error.status >= 400 && error.status < 500;
   // Data that no longer exists must not stay in view.
   if (isLasting) {

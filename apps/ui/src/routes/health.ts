@@ -2,8 +2,7 @@ import type { MemoryProviderStatus } from "@memslot/core";
 import { readUsage, type UsageEntry } from "@memslot/indexing";
 import type { ActionAnswer, HealthAction, HealthAnswer, UsageDay } from "../api-types.ts";
 import type { EventHub } from "../server/event-hub.ts";
-import { RouteError } from "../server/http-answers.ts";
-import type { Routes } from "../server/request-listener.ts";
+import { RouteError, type Routes } from "../server/answer-request.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const usageDays = 31;
@@ -13,30 +12,14 @@ export function healthRoutes({ memory, config }: UiHost, hub: EventHub, signal: 
   const sync = async (force: boolean): Promise<ActionAnswer> => ({
     sync: await hub.sync({ reason: "the page", force, signal }),
   });
-  const actions: Record<HealthAction, () => Promise<ActionAnswer>> = {
-    sync: () => sync(false),
-    force: () => sync(true),
-    check: async () => ({ check: await memory.check({ signal }) }),
-    fix: async () => ({ check: await memory.check({ fix: true, signal }) }),
-    compact: async () => ({ compact: await memory.compact({ signal }) }),
-    release: async () => {
-      const release = await memory.releaseQuarantine({ signal });
-      return { ...(await sync(false)), release };
-    },
-  };
   let running: string | undefined;
-  const acting = Object.entries(actions).map(([name, action]): [string, Routes[string]] => [
-    `POST /api/health/${name}`,
-    async () => {
-      if (running !== undefined) throw new RouteError(409, "BUSY", `${running} is not done yet`);
+  const alone = (name: HealthAction, action: () => Promise<ActionAnswer>): Routes => ({
+    async [`POST /api/health/${name}`]() {
+      if (running !== undefined) throw new RouteError("BUSY", `${running} is not done yet`);
       running = name;
-      try {
-        return await action();
-      } finally {
-        running = undefined;
-      }
+      return await action().finally(() => (running = undefined));
     },
-  ]);
+  });
   return {
     async "GET /api/health"({ signal: left }) {
       const [health, details, entries] = await Promise.all([
@@ -47,7 +30,15 @@ export function healthRoutes({ memory, config }: UiHost, hub: EventHub, signal: 
       const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
       return { health, usage, details } satisfies HealthAnswer;
     },
-    ...Object.fromEntries(acting),
+    ...alone("sync", () => sync(false)),
+    ...alone("force", () => sync(true)),
+    ...alone("check", async () => ({ check: await memory.check({ signal }) })),
+    ...alone("fix", async () => ({ check: await memory.check({ fix: true, signal }) })),
+    ...alone("compact", async () => ({ compact: await memory.compact({ signal }) })),
+    ...alone("release", async () => {
+      const release = await memory.releaseQuarantine({ signal });
+      return { ...(await sync(false)), release };
+    }),
   };
 }
 

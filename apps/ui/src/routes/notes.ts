@@ -2,26 +2,33 @@ import {
   type ChangePlace,
   createNote,
   deleteNote,
-  type NoteChangeRecord,
+  listChanges,
   readNote,
   renameNote,
   replaceNote,
+  restoreNote,
+  undoChange,
 } from "@memslot/agent-kit";
-import type { MemoryFile } from "@memslot/core";
+import { type MemoryFile, messageOf } from "@memslot/core";
 import { isMarkdown } from "@memslot/indexing/host";
-import type { ExcludedAnswer, NoteAnswer, NoteFactsAnswer, NoteFolder, NotesAnswer } from "../api-types.ts";
-import { RouteError, syncAfterWrite, textOf } from "../server/http-answers.ts";
-import type { Asked, Routes } from "../server/request-listener.ts";
+import type { ChangesAnswer, ExcludedAnswer, NoteFolder, NotesAnswer } from "../api-types.ts";
+import { RouteError, type Routes, textOf } from "../server/answer-request.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
-/** Routes to list, read and change files of the memory. */
+const mostExcluded = 500;
+const pageChanges = 50;
+
+/** Routes to list, read and change files of the memory, and to list and take back changes. */
 export function noteRoutes(host: UiHost): Routes {
   const { memory, agent } = host;
+  /** Makes a change from texts of the body. The page gets an event when it is indexed. */
   const changing =
-    (reason: string, change: (place: ChangePlace, textAt: (name: string) => string) => Promise<NoteChangeRecord>) =>
-    async ({ body, signal }: Asked): Promise<NoteChangeRecord> => {
-      const made = await change(changePlace(host, signal), (name) => textOf(body, name));
-      syncAfterWrite(memory, reason);
+    (change: (place: ChangePlace, textAt: (name: string) => string) => Promise<unknown>): Routes[string] =>
+    async (asked) => {
+      const made = await change(changePlace(host, asked.signal), (name) => textOf(asked, name));
+      memory.sync({ reason: "a note was changed on the page" }).catch((error: unknown) => {
+        process.emitWarning(`the change is saved, and is not indexed yet: ${messageOf(error)}`);
+      });
       return made;
     };
   return {
@@ -42,39 +49,45 @@ export function noteRoutes(host: UiHost): Routes {
 
     async "GET /api/notes/file"({ query: { path: relPath = "" }, signal }) {
       const note = await readNote({ ...changePlace(host, signal), relPath });
-      if (note === undefined) throw new RouteError(404, "NOT_FOUND", `there is no note ${JSON.stringify(relPath)}`);
-      return { note } satisfies NoteAnswer;
+      if (note === undefined) throw new RouteError("NOT_FOUND", `there is no note ${JSON.stringify(relPath)}`);
+      return note;
     },
 
-    async "GET /api/notes/facts"({ query: { path = "" }, signal }) {
-      return { facts: await memory.describeFile({ path, signal }) } satisfies NoteFactsAnswer;
-    },
+    "GET /api/notes/facts": async ({ query: { path = "" }, signal }) =>
+      (await memory.describeFile({ path, signal })) ?? null,
 
-    async "PUT /api/notes/file"({ body, signal }) {
-      const [relPath, text, sha256] = [textOf(body, "path"), textOf(body, "text"), textOf(body, "sha256")];
-      const { state, note } = await replaceNote({ ...changePlace(host, signal), relPath, text, sha256 });
-      if (state === "replaced") {
-        syncAfterWrite(memory, "a note was saved on the page");
-        return { note } satisfies NoteAnswer;
-      }
+    "PUT /api/notes/file": changing(async (place, textAt) => {
+      const [relPath = "", text = "", sha256 = ""] = ["path", "text", "sha256"].map(textAt);
+      const { state, note } = await replaceNote({ ...place, relPath, text, sha256 });
+      if (state === "replaced") return note;
       const why = note === undefined ? "is not there any more" : "was changed by another program meanwhile";
-      throw new RouteError(409, "CONFLICT", `${relPath} ${why}; nothing was written`, { note });
-    },
-
-    "POST /api/notes/file": changing("a note was created on the page", (place, textAt) =>
+      throw new RouteError("CONFLICT", `${relPath} ${why}; nothing was written`);
+    }),
+    "POST /api/notes/file": changing((place, textAt) =>
       createNote({ ...place, relPath: textAt("path"), text: textAt("text") }),
     ),
-    "POST /api/notes/rename": changing("a note was renamed on the page", (place, textAt) =>
+    "POST /api/notes/rename": changing((place, textAt) =>
       renameNote({ ...place, relPath: textAt("path"), to: textAt("to"), sha256: textAt("sha256") }),
     ),
-    "POST /api/notes/trash": changing("a note was moved to the trash on the page", (place, textAt) =>
+    "POST /api/notes/trash": changing((place, textAt) =>
       deleteNote({ ...place, relPath: textAt("path"), sha256: textAt("sha256"), timeZone: agent.userTimezone }),
     ),
+
+    async "GET /api/changes"({ query: { path, before }, signal }) {
+      const all = (await listChanges(changePlace(host, signal))).toReversed();
+      const own = path === undefined ? all : all.filter((change) => change.path === path);
+      // An unknown id begins at the newest.
+      const from = before === undefined ? 0 : own.findIndex(({ id }) => id === before) + 1;
+      const changes = own.slice(from, from + pageChanges);
+      const next = from + changes.length < own.length ? changes.at(-1)?.id : undefined;
+      return { changes, count: own.length, next } satisfies ChangesAnswer;
+    },
+    "POST /api/changes/undo": changing((place, textAt) => undoChange(place, textAt("id"))),
+    "POST /api/changes/restore": changing((place, textAt) => restoreNote(place, textAt("id"))),
   };
 }
 
 const dayIn = /\d{4}-\d{2}-\d{2}/u;
-const mostExcluded = 500;
 
 /** Without `.md`, unless the rest would be taken for a whole name. */
 function shortName(name: string): string {

@@ -1,7 +1,6 @@
 import { describeTranscript, listTranscripts, readHandOvers, readTranscriptPage } from "@memslot/agent-kit";
 import type { SessionsAnswer } from "../api-types.ts";
-import { RouteError } from "../server/http-answers.ts";
-import type { Routes } from "../server/request-listener.ts";
+import { numberOf, RouteError, type Routes } from "../server/answer-request.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const pageLines = 5_000;
@@ -18,9 +17,10 @@ export function sessionRoutes({ memory, config }: UiHost): Routes {
       return { sessions, journal, handOvers: { all, count, broken } } satisfies SessionsAnswer;
     },
 
-    async "GET /api/sessions/read"({ query: { path = "", ...query }, signal }) {
-      const [from, before, at] = ["from", "before", "at"].map((name) => offsetIn(name, query[name]));
-      const options = { limit: pageLines, signal };
+    async "GET /api/sessions/read"(asked) {
+      const [from, before, at] = ["from", "before", "at"].map((name) => numberOf(asked, name));
+      const { path = "" } = asked.query;
+      const options = { limit: pageLines, signal: asked.signal };
       const page = (await readTranscriptPage(place, path, { ...options, from, before })) ?? notThere(path);
       // The whole conversation around a line, or the part that begins with it.
       return at === undefined || at < page.end ? page : await readTranscriptPage(place, path, { ...options, from: at });
@@ -31,12 +31,6 @@ export function sessionRoutes({ memory, config }: UiHost): Routes {
   };
 }
 
-function offsetIn(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d{1,15}$/u.test(text)) throw new RouteError(400, "INVALID_ARGUMENT", `${name} must be a number of bytes`);
-  return Number(text);
-}
-
 function notThere(path: string): never {
-  throw new RouteError(404, "NOT_FOUND", `there is no transcript ${JSON.stringify(path)}`);
+  throw new RouteError("NOT_FOUND", `there is no transcript ${JSON.stringify(path)}`);
 }

@@ -25,7 +25,7 @@ export class EventHub {
   /** `GET /api/events`: a stream of `UiEvent`, which ends with the server or the token of its page. */
   stream(response: ServerResponse, signedIn: () => boolean): void {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    const quiet = setInterval(() => this.#write(response, ": still here\n\n"), quietMs).unref();
+    const quiet = setInterval(() => this.#write(response), quietMs).unref();
     response.once("close", () => {
       clearInterval(quiet);
       this.#pages.delete(response);
@@ -35,7 +35,7 @@ export class EventHub {
     if (this.#pages.size === 0) [this.#lastStatus, this.#lastNotes] = [JSON.stringify(now), notesMark(now)];
     this.#pages.set(response, signedIn);
     for (const event of [{ type: "status", status: now } as const, this.#checking])
-      if (event !== undefined) this.#write(response, dataOf(event));
+      if (event !== undefined) this.#write(response, event);
     this.#timer ??= setInterval(() => this.#look(), lookEveryMs).unref();
   }
 
@@ -73,12 +73,14 @@ export class EventHub {
 
   #tell(event: UiEvent): void {
     if (event.type === "sync") this.#checking = event.done ? undefined : event;
-    for (const response of this.#pages.keys()) this.#write(response, dataOf(event));
+    for (const response of this.#pages.keys()) this.#write(response, event);
   }
 
-  #write(response: ServerResponse, text: string): void {
+  /** Without an event: a comment, which finds out whether the page is there and signed in. */
+  #write(response: ServerResponse, event?: UiEvent): void {
     const isSlow = response.writableLength > mostWaitingBytes;
-    if (!isSlow && this.#pages.get(response)?.() === true) return void response.write(text);
+    const text = event === undefined ? ": still here" : `data: ${JSON.stringify(event)}`;
+    if (!isSlow && this.#pages.get(response)?.() === true) return void response.write(`${text}\n\n`);
     // A write to an ended or destroyed response is an error.
     this.#pages.delete(response);
     if (isSlow) response.destroy();
@@ -96,10 +98,6 @@ export class EventHub {
     this.#lastNotes = notes;
     this.#tell({ type: "changed" });
   }
-}
-
-function dataOf(event: UiEvent): string {
-  return `data: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Changes with the content of the index. */

@@ -2,8 +2,7 @@ import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { bearerOf, isSameSecret } from "@memslot/core/loopback";
-import { RouteError } from "./http-answers.ts";
-import type { Asked } from "./request-listener.ts";
+import { type Asked, RouteError } from "./answer-request.ts";
 
 export interface LoginOptions {
   /** In the fragment of the printed address, which browsers send to no server. Valid for one login. */
@@ -38,12 +37,8 @@ export function createLogin({ secret, keyFile }: LoginOptions, port: number): Lo
       const end = String(Date.now() + lifetimeMs);
       const signed = signature(end);
       if (unused === undefined || typeof given !== "string" || !isSameSecret(given, unused))
-        throw new RouteError(
-          401,
-          "UNAUTHORIZED",
-          "this address has been used, or is an old one: start memslot ui again",
-        );
-      if (signed === undefined) throw new RouteError(401, "UNAUTHORIZED", "the key is gone: start memslot ui again");
+        throw new RouteError("UNAUTHORIZED", "this address has been used, or is an old one: start memslot ui again");
+      if (signed === undefined) throw new RouteError("UNAUTHORIZED", "the key is gone: start memslot ui again");
       unused = undefined;
       return { token: `${end}.${signed}` };
     },

@@ -3,8 +3,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { MemoryError, messageOf } from "@memslot/core";
-import { RouteError, sendBody } from "./http-answers.ts";
-import type { Answerer } from "./request-listener.ts";
+import { type Answerer, RouteError, sendBody } from "./answer-request.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -42,14 +41,13 @@ export function readPage(folder: string): Answerer {
   return async (request, response, { pathname }) => {
     const isAsset = pathname.startsWith("/assets/");
     const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
-    const isRead = request.method === "GET" || request.method === "HEAD";
-    if (file === undefined || !isRead) throw new RouteError(404, "NOT_FOUND", `nothing is served at ${pathname}`);
+    if (file === undefined) throw new RouteError("NOT_FOUND", `nothing is served at ${pathname}`);
     const ahead = isAsset ? [] : filesAhead(chunks, pathname);
     if (ahead.length > 0) response.setHeader("link", ahead.join(", "));
     response.setHeader("content-type", file.type);
     // Names of assets change with their content.
     response.setHeader("cache-control", isAsset ? "public, max-age=31536000, immutable" : "no-cache");
-    sendBody(request, response, 200, file.whole, await file.small);
+    await sendBody(request, response, file.whole, file.small);
   };
 }
 

@@ -60,7 +60,6 @@ export async function startUi({
     config,
     agent: config.agent("main"),
     readOnly,
-    version: "0.0.0",
   };
 
   const keyFile = path.join(stateDir, "ui-key");

@@ -2,9 +2,9 @@ import type { LoggedChange } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ChangesAnswer } from "../../../src/api-types.ts";
-import { Dialog, Empty, Failed, failureText, Icon, Loading } from "../../components/common-components.tsx";
+import { ConfirmDialog, Empty, Icon, Loading } from "../../components/common-components.tsx";
 import { useFocusKeys } from "../../components/shortcuts.ts";
-import { ask, facts, pathWith, told } from "../../state/api-client.ts";
+import { ask, facts, pathWith } from "../../state/api-client.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { t, when } from "../../words/translate.ts";
@@ -20,12 +20,7 @@ export default function ChangesView(): VNode {
   const [chosen, setChosen] = useState<LoggedChange | undefined>(undefined);
   const [made, setMade] = useState<string | undefined>(undefined);
   useFocusKeys(".change h3 a");
-  const close = (done?: string): void => {
-    setMade(done);
-    setChosen(undefined);
-  };
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading lines={8} />;
+  if (data === undefined) return <Loading error={error} lines={8} />;
   const days = Map.groupBy(data.changes, ({ at }) => when(at, { dateStyle: "full" }));
   return (
     <div class="changes">
@@ -59,7 +54,7 @@ export default function ChangesView(): VNode {
           </button>
         )}
       </nav>
-      {chosen && <Confirm change={chosen} onClose={close} />}
+      {chosen && <Confirm change={chosen} onDone={setMade} onClose={() => setChosen(undefined)} />}
     </div>
   );
 }
@@ -96,30 +91,24 @@ function Change({ change, onRevert }: { change: LoggedChange; onRevert: () => vo
 }
 
 /** Asks by the name of the note before a change is taken back. */
-function Confirm({ change, onClose }: { change: LoggedChange; onClose: (done?: string) => void }): VNode {
-  const [problem, setProblem] = useState<string | undefined>(undefined);
+function Confirm(props: { change: LoggedChange; onDone: (text: string) => void; onClose: () => void }): VNode {
+  const { change, onDone, onClose } = props;
   const revert = revertOf(change);
-  const run = async (): Promise<void> => {
-    try {
-      const made = await ask<LoggedChange>(`/api/changes/${revert}`, { body: { id: change.id } });
-      refetch();
-      onClose(t(`changes.done.${revert}`, { path: made.path }));
-    } catch (error) {
-      told(error);
-      setProblem(failureText(error));
-    }
+  const onConfirm = async (): Promise<void> => {
+    const { path } = await ask<LoggedChange>(`/api/changes/${revert}`, { body: { id: change.id } });
+    refetch();
+    onDone(t(`changes.done.${revert}`, { path }));
   };
   return (
-    <Dialog title={t(`changes.${revert}`)} onClose={() => onClose()}>
+    <ConfirmDialog
+      title={t(`changes.${revert}`)}
+      label={`${t(`changes.${revert}`)}: ${change.path}`}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
       <p>{t(`changes.confirm.${revert}`, { path: change.path })}</p>
       <ChangedLines change={{ ...change, before: change.after, after: change.before }} />
-      <p class="bad" role="alert">
-        {problem}
-      </p>
-      <button type="button" class="danger" onClick={() => void run()}>
-        {t(`changes.${revert}`)}: {change.path}
-      </button>
-    </Dialog>
+    </ConfirmDialog>
   );
 }
 

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
 import { Dialog, failureText } from "../../components/common-components.tsx";
-import { ask, facts, told } from "../../state/api-client.ts";
+import { ask, facts } from "../../state/api-client.ts";
 import { refetch } from "../../state/queries.ts";
 import { bytes, saidTogether, t } from "../../words/translate.ts";
 import { Card, changedFiles } from "./health-cards.tsx";
@@ -26,9 +26,8 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
     setRunning(action);
     setOutcome(undefined);
     try {
-      setOutcome(outcomeOf(await ask<ActionAnswer>(`/api/health/${action}`, { method: "POST" })));
+      setOutcome(outcomeOf(await ask<ActionAnswer>(`/api/health/${action}`, { body: {} })));
     } catch (error) {
-      told(error);
       setOutcome([failureText(error), "bad"]);
     }
     setRunning(undefined);

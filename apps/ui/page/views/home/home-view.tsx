@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { HomeAnswer } from "../../../src/api-types.ts";
-import { Failed, Loading } from "../../components/common-components.tsx";
+import { Loading } from "../../components/common-components.tsx";
 import { useFocusKeys } from "../../components/shortcuts.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t, when } from "../../words/translate.ts";
@@ -12,8 +12,7 @@ import "./home.css";
 export default function HomeView(): VNode {
   const { data, error } = useQuery<HomeAnswer>("/api/home");
   useFocusKeys(".home .rows a");
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading lines={9} />;
+  if (data === undefined) return <Loading error={error} lines={9} />;
   const { today, log, before, pinned, recent, changes, changeCount } = data;
   return (
     <div class="home">

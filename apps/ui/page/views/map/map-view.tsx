@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { MapAnswer } from "../../../src/api-types.ts";
 import { Empty, Failed, Loading } from "../../components/common-components.tsx";
-import { ask, told } from "../../state/api-client.ts";
+import { ask } from "../../state/api-client.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
@@ -146,7 +146,7 @@ function useWords(map: MemoryMap, groups: readonly Group[]): readonly string[] {
     const body = { groups: groups.map(({ members }) => members.slice(0, sampled).map(passage)) };
     ask<readonly (readonly string[])[]>("/api/map/labels", { body, signal }).then(
       (answer) => setWords(answer.map((each) => each.join(" · "))),
-      (error: unknown) => signal.aborted || told(error),
+      () => undefined,
     );
     return () => controller.abort();
   }, [map, groups]);

@@ -1,14 +1,13 @@
 import type { VNode } from "preact";
 import type { ExcludedAnswer } from "../../../src/api-types.ts";
-import { Failed, Loading } from "../../components/common-components.tsx";
+import { Loading } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { said, t } from "../../words/translate.ts";
 
 /** Excluded files with the reasons, those that could not be indexed first. A request scans all files. */
 export function ExcludedFiles(): VNode {
   const { data, error } = useQuery<ExcludedAnswer>("/api/notes/excluded");
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
+  if (data === undefined) return <Loading error={error} />;
   const { leftOut, leftOutCount, more } = data;
   return (
     <div class="left-out">

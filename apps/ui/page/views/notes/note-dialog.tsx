@@ -2,9 +2,8 @@ import type { NoteContent } from "@memslot/agent-kit";
 import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { NoteAnswer } from "../../../src/api-types.ts";
 import { Dialog, failureText } from "../../components/common-components.tsx";
-import { ask, pathWith, told } from "../../state/api-client.ts";
+import { ask, pathWith } from "../../state/api-client.ts";
 import { go } from "../../state/page-address.ts";
 import { refetch } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
@@ -16,7 +15,7 @@ interface NoteDialogProps {
   path: string;
   /** The note that is renamed or moved to the trash. */
   note?: NoteContent | undefined;
-  facts?: MemoryFileFacts | undefined;
+  facts?: MemoryFileFacts | null | undefined;
   onClose: () => void;
 }
 
@@ -35,14 +34,13 @@ export function NoteDialog({ action, path, note, facts, onClose }: NoteDialogPro
       if (action === "create") {
         const text = `# ${name.slice(name.lastIndexOf("/") + 1, -".md".length)}\n\n`;
         await ask("/api/notes/file", { body: { path: name, text } });
-        const { note: base } = await ask<NoteAnswer>(pathWith("/api/notes/file", { path: name }));
+        const base = await ask<NoteContent>(pathWith("/api/notes/file", { path: name }));
         keepDraft(name, { text: base.text, base });
       } else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256: note?.sha256 } });
       onClose();
       refetch();
       go(action === "trash" ? "/notes" : noteHref(name));
     } catch (failure) {
-      told(failure);
       setError(failure);
     }
   };

@@ -1,7 +1,7 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { AskError, ask, told } from "../../state/api-client.ts";
+import { AskError, ask } from "../../state/api-client.ts";
 import { failureText, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { useNotes } from "../../state/notes-list.ts";
@@ -37,7 +37,6 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
       await ask("/api/notes/file", { method: isGone ? "POST" : "PUT", body });
       keepDraft(path, undefined);
     } catch (failure) {
-      told(failure);
       const isConflict = failure instanceof AskError && failure.status === 409;
       setError(isConflict ? undefined : failure);
     }

@@ -1,7 +1,8 @@
+import type { NoteContent } from "@memslot/agent-kit";
+import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { NoteAnswer, NoteFactsAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Icon, Loading } from "../../components/common-components.tsx";
+import { Empty, Icon, Loading } from "../../components/common-components.tsx";
 import { OpenInEditor } from "../../components/open-in-editor.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith, facts } from "../../state/api-client.ts";
@@ -17,28 +18,26 @@ import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 /** A note with its buttons, links and backlinks, or its editor. */
 export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
-  const { data, error } = useQuery<NoteAnswer>(asked);
+  const { data: note, error } = useQuery<NoteContent>(asked);
   // The text does not wait for them.
-  const { data: known } = useQuery<NoteFactsAnswer>(data && pathWith("/api/notes/facts", { path }));
+  const { data: known } = useQuery<MemoryFileFacts | null>(note && pathWith("/api/notes/facts", { path }));
   const [action, setAction] = useState<"create" | "rename" | "trash" | undefined>(undefined);
   const draft = drafts.value.get(path);
-  const isFixed = facts.value?.readOnly === true || data?.note.fixed !== undefined;
+  const isFixed = facts.value?.readOnly === true || note?.fixed !== undefined;
   const edit = (): void => {
-    if (data && !isFixed && draft === undefined) keepDraft(path, { text: data.note.text, base: data.note });
+    if (note && !isFixed && draft === undefined) keepDraft(path, { text: note.text, base: note });
   };
   const isEditAsked = query.value.get("edit") === "1";
   useEffect(() => {
-    if (!isEditAsked || data === undefined) return;
+    if (!isEditAsked || note === undefined) return;
     edit();
     goWith({ edit: undefined }, { replace: true });
-  }, [isEditAsked, data === undefined]);
+  }, [isEditAsked, note === undefined]);
   useShortcuts([{ keys: "e", label: "keys.edit", run: edit }]);
   const isGone = error?.status === 404;
-  if (error && !isGone) return <Failed error={error} />;
-  if (!isGone && data === undefined) return <Loading />;
-  const note = data?.note;
+  if (note === undefined && !isGone) return <Loading error={error} />;
   const close = (): void => setAction(undefined);
-  const dialog = action && <NoteDialog action={action} path={path} note={note} facts={known?.facts} onClose={close} />;
+  const dialog = action && <NoteDialog action={action} path={path} note={note} facts={known} onClose={close} />;
   if (draft === undefined && note === undefined)
     return (
       <Empty title={t("notes.missing.title")} icon="file-plus">
@@ -58,8 +57,8 @@ export function NotePane({ path }: { path: string }): VNode {
         {note && (
           <p class="faint small">
             {bytes(note.bytes)} · {when(note.modified)}
-            {known?.facts && ` · ${t("notes.passages", { count: known.facts.passageCount })}`}
-            {known && !known.facts && ` · ${t("notes.notIndexed")}`}
+            {known && ` · ${t("notes.passages", { count: known.passageCount })}`}
+            {known === null && ` · ${t("notes.notIndexed")}`}
           </p>
         )}
         {draft === undefined && (
@@ -93,14 +92,14 @@ export function NotePane({ path }: { path: string }): VNode {
       ) : isRaw ? (
         <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (
-        <NoteBody path={path} text={note?.text ?? ""} facts={known?.facts} asked={lines} />
+        <NoteBody path={path} text={note?.text ?? ""} facts={known} asked={lines} />
       )}
-      {known?.facts && (
+      {known && (
         <footer class="note-links">
           <LinkList
             title="notes.links"
-            count={known.facts.linkCount}
-            links={known.facts.links.map(({ path: to, target, line }) => ({
+            count={known.linkCount}
+            links={known.links.map(({ path: to, target, line }) => ({
               href: to && noteHref(to),
               name: to ?? target,
               beside: `:${line} ${to === undefined ? t("notes.link.missing") : ""}`,
@@ -108,8 +107,8 @@ export function NotePane({ path }: { path: string }): VNode {
           />
           <LinkList
             title="notes.backlinks"
-            count={known.facts.backlinkCount}
-            links={known.facts.backlinks.map(({ path: from, line, text: beside }) => ({
+            count={known.backlinkCount}
+            links={known.backlinks.map(({ path: from, line, text: beside }) => ({
               href: noteHref(from, { line: String(line) }),
               name: `${from}:${line}`,
               beside,

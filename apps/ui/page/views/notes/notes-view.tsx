@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { Failed, Icon, IconButton, Loading } from "../../components/common-components.tsx";
+import { Icon, IconButton, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { go, goWith, pathname, query } from "../../state/page-address.ts";
 import { facts } from "../../state/api-client.ts";
@@ -26,8 +26,7 @@ export default function NotesView(): VNode {
     { keys: "n", label: "notes.create", run: () => setNew(!isFixed) },
     { keys: "Escape", label: "keys.back", run: () => document.querySelector<HTMLElement>(".tree")?.focus() },
   ]);
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading lines={9} />;
+  if (data === undefined) return <Loading error={error} lines={9} />;
   const files = data.notes ?? [];
   const setFilter = (text: string): void => {
     const citation = citationIn(text);

@@ -13,7 +13,7 @@ export interface NoteText {
   path: string;
   text: string;
   /** With the passages and links of the note. */
-  facts?: MemoryFileFacts | undefined;
+  facts?: MemoryFileFacts | null | undefined;
   /** Words to highlight. */
   matches?: readonly string[] | undefined;
 }
@@ -74,7 +74,7 @@ export function matchesIn(lines: readonly ShownLine[]): string[] {
 
 /** Where a link of a note leads on this page. Without the links of the note, the tree looks up `[[name]]`. */
 function linkOf(kind: "wiki" | "markdown", target: string, { path, facts }: NoteText): string | undefined {
-  if (facts !== undefined) {
+  if (facts) {
     const written = [target, decoded(target)];
     const link = facts.links.find((each) => each.kind === kind && written.includes(each.target));
     return link?.path === undefined ? undefined : noteHref(link.path, { heading: link.heading });

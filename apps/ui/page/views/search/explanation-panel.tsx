@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SearchWhy, WhyPlace } from "@memslot/core";
-import type { WhyAnswer } from "../../../src/api-types.ts";
 import { Failed, Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
@@ -16,7 +15,7 @@ const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
 export function WhyPanel({ asked }: { asked: string }): VNode {
   const target = query.value.get("target") ?? "";
   const [typed, setTyped] = useState(target);
-  const { data, error, loading } = useQuery<WhyAnswer>(
+  const { data, error, loading } = useQuery<SearchWhy | null>(
     target === "" || asked === "" ? undefined : searchPath("/api/search/why", { q: asked, target }),
   );
   return (
@@ -38,9 +37,10 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
       </form>
       <div aria-live="polite">
         {target === "" && <p class="faint">{t("why.begin")}</p>}
-        {loading && !data && <Loading />}
+        {loading && data === undefined && <Loading />}
         {error && <Failed error={error} />}
-        {data && (data.why === undefined ? <p>{t("why.cannot")}</p> : <Ladder why={data.why} />)}
+        {data === null && <p>{t("why.cannot")}</p>}
+        {data && <Ladder why={data} />}
       </div>
     </section>
   );

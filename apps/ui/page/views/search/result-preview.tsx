@@ -1,5 +1,6 @@
+import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
-import type { FoundResult, NoteAnswer } from "../../../src/api-types.ts";
+import type { FoundResult } from "../../../src/api-types.ts";
 import { CopyButton, Failed, Icon, Loading } from "../../components/common-components.tsx";
 import { OpenInEditor } from "../../components/open-in-editor.tsx";
 import { pathWith } from "../../state/api-client.ts";
@@ -14,7 +15,7 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
   const { path, startLine, endLine, citation } = result;
   const lines = startLine === endLine ? `L${startLine}` : `L${startLine}-L${endLine}`;
   const asked = isConversation(result) ? undefined : pathWith("/api/notes/file", { path });
-  const { data, error } = useQuery<NoteAnswer>(asked);
+  const { data, error } = useQuery<NoteContent>(asked);
   return (
     <aside class="detail" aria-label={t("search.preview")}>
       <p class="row">
@@ -32,7 +33,7 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
       {data && (
         <NoteBody
           path={path}
-          text={data.note.text}
+          text={data.text}
           asked={[bestLineNumber(result), bestLineNumber(result)]}
           matches={matchesIn(result.lines)}
         />

@@ -1,16 +1,71 @@
-import { type ListedTranscript, listChanges, listTranscripts, localClock } from "@memslot/agent-kit";
+import {
+  type ChangePlace,
+  type ListedTranscript,
+  listChanges,
+  listTranscripts,
+  localClock,
+  readNote,
+} from "@memslot/agent-kit";
 import type { MemoryFile } from "@memslot/core";
-import type { DayAnswer, TimeAnswer, TimeDay } from "../api-types.ts";
+import type { DayAnswer, HomeAnswer, HomeNote, TimeAnswer, TimeDay } from "../api-types.ts";
+import { RouteError, type Routes } from "../server/answer-request.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
-import { noteBeginning } from "./home.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
+/** Of the text of a note. */
+const mostCharacters = 8_000;
+/** On the home view. */
+const mostRecent = 10;
+const mostChanges = 20;
 /** Of a day; more notes are links. */
 const mostLogs = 3;
 const mostNotes = 50;
 
+/** What happened today, and on each day. */
+export function dayRoutes(host: UiHost): Routes {
+  return {
+    "GET /api/home": ({ signal }) => homeOf(host, signal),
+    "GET /api/time": ({ signal }) => timeOf(host, signal),
+    "GET /api/time/days"({ query: { from = "" }, signal }) {
+      if (!/^\d{4}-\d{2}-\d{2}$/u.test(from) || Number.isNaN(Date.parse(from)))
+        throw new RouteError("INVALID_ARGUMENT", "from must be a day like 2026-03-05");
+      return daysOf(host, from, signal);
+    },
+  };
+}
+
+/** What the home view shows, without a scan of the files. */
+async function homeOf(host: UiHost, signal: AbortSignal): Promise<HomeAnswer> {
+  const { memory, agent } = host;
+  const place = changePlace(host, signal);
+  const clock = localClock(agent.userTimezone);
+  const [today, yesterday] = [0, dayMs].map((back) => clock(new Date(Date.now() - back)).day) as [string, string];
+  const paths = [`memory/${today}.md`, `memory/${yesterday}.md`, "MEMORY.md", "USER.md"];
+  const [list, changes, log, before, ...pinned] = await Promise.all([
+    memory.listFiles({ limit: mostRecent, newest: true, scan: false, signal }),
+    listChanges(place),
+    ...paths.map((path) => noteBeginning(place, path)),
+  ]);
+  const recent = changes.filter(({ at }) => clock(new Date(at)).day >= yesterday).toReversed();
+  return {
+    today,
+    log,
+    before,
+    pinned: pinned.filter((note) => note !== undefined),
+    recent: list?.files.filter(({ source }) => source === "memory") ?? [],
+    changes: recent.slice(0, mostChanges),
+    changeCount: recent.length,
+  };
+}
+
+async function noteBeginning(place: ChangePlace, path: string): Promise<HomeNote | undefined> {
+  const note = await readNote({ ...place, relPath: path }).catch(() => undefined);
+  if (note === undefined) return undefined;
+  return { path, text: note.text.slice(0, mostCharacters), isCut: note.text.length > mostCharacters };
+}
+
 /** How much each day has: lines of its notes, changes by agents, and conversations. */
-export async function timeOf(host: UiHost, signal: AbortSignal): Promise<TimeAnswer> {
+async function timeOf(host: UiHost, signal: AbortSignal): Promise<TimeAnswer> {
   const { today, isListed, files, changesOn, sessionsOn, left } = await timeline(host, signal);
   const days = new Map<string, TimeDay>();
   const on = (day: string): TimeDay => {
@@ -31,7 +86,7 @@ export async function timeOf(host: UiHost, signal: AbortSignal): Promise<TimeAns
 }
 
 /** The content of a day and the two days after it. */
-export async function daysOf(host: UiHost, first: string, signal: AbortSignal): Promise<DayAnswer[]> {
+async function daysOf(host: UiHost, first: string, signal: AbortSignal): Promise<DayAnswer[]> {
   const { files, changesOn, sessionsOn, dayOf } = await timeline(host, signal);
   const place = changePlace(host, signal);
   const days = [0, 1, 2].map((later) => new Date(Date.parse(first) + later * dayMs).toISOString().slice(0, 10));
