@@ -145,14 +145,16 @@ async function retrieveByWords(run: Run, query: string): Promise<WordsFound> {
     isNarrowed ? sumOf(answers, terms) : (answers[0] ?? nothing);
   let isWhole = true;
   const source: WordSource = {
-    find: async (asked, most = limit) => {
+    find: async (asked, { most = limit, isCountEnough } = {}) => {
       // Counting is cheap compared to finding all chunks with a common term, except with a scope.
       const countsFirst = !isNarrowed && isLarge(stats?.chunks ?? 0);
       let answers = await ask(asked, countsFirst ? counting : filled, countsFirst ? 1 : most);
       const { chunkCount, documentFrequencies } = countsOf(answers, asked.length);
       // Rare terms choose the candidates; all terms weigh them.
       const { rare, common } = byRarity(asked, documentFrequencies, chunkCount);
-      const isChosen = countsFirst || (rare.length > 0 && common.length > 0);
+      const isChosen = countsFirst
+        ? isCountEnough?.(documentFrequencies) !== true
+        : rare.length > 0 && common.length > 0;
       for (const some of isChosen ? [rare, common] : []) {
         if (some.length > 0) answers = await ask(some, filled, most);
         if (answers.some(({ rows }) => rows.length > 0)) break;

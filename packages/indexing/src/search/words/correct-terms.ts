@@ -167,7 +167,7 @@ async function lookIn(
   terms: readonly SearchTerm[],
   look: (rows: readonly ChunkRow[]) => string | undefined,
 ): Promise<string | undefined> {
-  const { rows: few } = await source.find(storeTerms(terms), fewChunks);
+  const { rows: few } = await source.find(storeTerms(terms), { most: fewChunks });
   const told = look(few);
   if (told !== undefined || few.length < fewChunks) return told;
   return look((await source.find(storeTerms(terms))).rows);

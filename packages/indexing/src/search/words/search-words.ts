@@ -9,6 +9,7 @@ import {
   storeTerms,
   withForms,
   wordCounts,
+  type FindOptions,
   type WordSource,
   writtenIn,
 } from "./word-source.ts";
@@ -32,12 +33,14 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   const written = await withValues(read.terms, read.values, source);
   const terms = written.map((term) => withForms(term, languages));
   // A long query usually has an unknown word, which would make the first search useless.
-  const isLong = terms.length >= manyTerms;
-  const found = await find(terms, source, isLong ? 1 : undefined);
+  let isPart = terms.length >= manyTerms;
+  const most = isPart ? 1 : undefined;
+  const isCountEnough = (counts: readonly number[]): boolean => (isPart ||= wordCounts(terms, counts).includes(0));
+  const found = await find(terms, source, { most, isCountEnough });
   const others = found.documentFrequencies.includes(0)
     ? await correctTerms(terms, found, { source, languages })
     : new Map<SearchTerm, OtherReading>();
-  if (others.size === 0) return { answer: isLong ? await find(terms, source) : found, terms, languages, readings: [] };
+  if (others.size === 0) return { answer: isPart ? await find(terms, source) : found, terms, languages, readings: [] };
   const asked = terms.flatMap((term) => others.get(term)?.by ?? [term]);
   const distinct = [...new Map(asked.map((term) => [`${term.term} ${term.prefix}`, term])).values()];
   const answer = await find(distinct, source);
@@ -73,8 +76,8 @@ async function withValues(
   );
 }
 
-async function find(terms: readonly SearchTerm[], source: WordSource, most?: number): Promise<IndexKeywordAnswer> {
-  const answer = await source.find(storeTerms(terms), most);
+async function find(terms: readonly SearchTerm[], source: WordSource, how?: FindOptions): Promise<IndexKeywordAnswer> {
+  const answer = await source.find(storeTerms(terms), how);
   return { ...answer, documentFrequencies: wordCounts(terms, answer.documentFrequencies) };
 }
 

@@ -13,9 +13,15 @@ import type { SearchTerm } from "../../text/query-terms.ts";
 import { scanTerms, termOfWord } from "../../text/index-terms.ts";
 import { pathNames, searchedText } from "../../text/note-context.ts";
 
+export interface FindOptions {
+  /** Wanted chunks per source. Absent: as for a search. */
+  most?: number | undefined;
+  /** Gets the number of chunks of each term. True: the chunks may be left out. */
+  isCountEnough?(counts: readonly number[]): boolean;
+}
+
 export interface WordSource {
-  /** `most`: wanted chunks per source. Absent: as for a search. */
-  find(terms: readonly QueryTerm[], most?: number): Promise<IndexKeywordAnswer>;
+  find(terms: readonly QueryTerm[], options?: FindOptions): Promise<IndexKeywordAnswer>;
   count(terms: readonly QueryTerm[]): Promise<readonly number[]>;
   /** Gives the languages that are known already, or has them counted. Absent: they are counted. */
   remember?(countLanguages: () => Promise<readonly LanguageCode[]>): Promise<readonly LanguageCode[]>;
