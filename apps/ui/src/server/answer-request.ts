@@ -49,18 +49,18 @@ export class RouteError extends Error {
 }
 
 /** With the content security policy: own scripts and requests to the own server only. A Headers object loads undici. */
-const headersOfAll = new Map([
-  [
-    "content-security-policy",
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const headersOfAll = new Map(
+  Object.entries({
+    "content-security-policy":
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
       "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  ],
-  ["x-content-type-options", "nosniff"],
-  ["x-frame-options", "DENY"],
-  ["referrer-policy", "no-referrer"],
-  ["cross-origin-opener-policy", "same-origin"],
-  ["cross-origin-resource-policy", "same-origin"],
-]);
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+  }),
+);
 const maxBodyBytes = 8 * 1024 * 1024;
 const leastCompressed = 1024;
 const compressed = promisify(gzip);
