@@ -10,6 +10,7 @@ const notes: Record<string, string> = {
   "MEMORY.md": "# Facts\n\nSee [[pump]] and [the log](memory/2026-03-05.md), and [[nothing]].\n",
   "memory/2026-03-05.md": "# Ferry\n\nThe ferry leaves at nine.\n",
   [pump]: "---\ntags: [house]\n---\n# Heat pump\n\nOne.\n\nTwo.\n\n- [x] done\n\n| a | b |\n| - | -: |\n| 1 | 2 |\n",
+  "memory/links.md": `# Links\n\n${"[[nothing]]\n".repeat(500)}[[2026-03-05]]\n`,
   "elsewhere.md": "Outside.\n",
 };
 
@@ -34,6 +35,10 @@ describe.skipIf(!hasBrowser)("the notes", () => {
     expect(await page.getByRole("img", { name: "done" }).count()).toBe(1);
     await page.goBack();
     await page.locator("a.missing").waitFor();
+    // The library names the first 500 links of a note.
+    await page.getByRole("treeitem", { name: "Links" }).click();
+    await page.locator(".rendered a.missing").nth(499).waitFor();
+    await page.locator(".rendered").getByRole("link", { name: "2026-03-05" }).waitFor();
 
     await page.getByLabel("Filter, or path#L12-L14").fill(`${pump}#L6-L8`);
     await page.waitForURL(/pump\.md\?line=6-8/u);

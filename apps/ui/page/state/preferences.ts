@@ -6,7 +6,7 @@ export const themes = ["auto", "light", "dark"] as const;
 export const languages = ["en", "zh"] as const;
 
 /** Without browser storage: kept until the page is reloaded. */
-const unstored = new Map<string, string>();
+export const unstored = new Map<string, string>();
 
 /** A choice of the user, kept in this browser once it is made. */
 export function choice<Name extends string>(name: string, names: readonly Name[], otherwise: Name): Signal<Name> {
@@ -49,14 +49,12 @@ export function keptJson(name: string): unknown {
   }
 }
 
-/** False: the value is lost when the page is closed. */
-export function keep(name: string, value: string): boolean {
+export function keep(name: string, value: string): void {
   unstored.set(name, value);
-  const isStored = inStorage((storage) => {
+  inStorage((storage) => {
     storage.setItem(`memslot-${name}`, value);
-    return unstored.delete(name);
+    unstored.delete(name);
   });
-  return isStored === true;
 }
 
 export function unkeep(name: string): void {

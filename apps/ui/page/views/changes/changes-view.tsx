@@ -5,7 +5,7 @@ import type { ChangesAnswer } from "../../../src/api-types.ts";
 import { ConfirmDialog, Empty, Icon, Loading } from "../../components/common-components.tsx";
 import { useFocusKeys } from "../../components/shortcuts.ts";
 import { ask, facts, pathWith } from "../../state/api-client.ts";
-import { goWith, query } from "../../state/page-address.ts";
+import { query } from "../../state/page-address.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { t, when } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
@@ -17,7 +17,6 @@ import "./changes.css";
 export default function ChangesView(): VNode {
   const [path, before] = ["path", "before"].map((name) => query.value.get(name) ?? undefined);
   const { data, error } = useQuery<ChangesAnswer>(pathWith("/api/changes", { path, before }), { keep: true });
-  const [chosen, setChosen] = useState<LoggedChange | undefined>(undefined);
   const [made, setMade] = useState<string | undefined>(undefined);
   useFocusKeys(".change h3 a");
   if (data === undefined) return <Loading error={error} lines={8} />;
@@ -42,39 +41,43 @@ export default function ChangesView(): VNode {
         <section key={day}>
           <h2>{day}</h2>
           {changes.map((change) => (
-            <Change key={change.id} change={change} onRevert={() => setChosen(change)} />
+            <Change key={change.id} change={change} onMade={setMade} />
           ))}
         </section>
       ))}
       <nav class="row" aria-label={t("changes.pages")}>
         {before !== undefined && <a href={pathWith("/changes", { path })}>{t("changes.newest")}</a>}
         {data.next !== undefined && (
-          <button type="button" onClick={() => goWith({ before: data.next })}>
+          <a class="button" href={pathWith("/changes", { path, before: data.next })}>
             {t("changes.older")}
-          </button>
+          </a>
         )}
       </nav>
-      {chosen && <Confirm change={chosen} onDone={setMade} onClose={() => setChosen(undefined)} />}
     </div>
   );
 }
 
-function Change({ change, onRevert }: { change: LoggedChange; onRevert: () => void }): VNode {
-  const { at, kind, path, startLine, by, agentId, session, state, reason } = change;
+/** A change, and the confirmation by the name of its note before it is taken back. */
+function Change({ change, onMade }: { change: LoggedChange; onMade: (report: string) => void }): VNode {
+  const [isAsking, setAsking] = useState(false);
+  const { id, at, kind, path, startLine, by, agentId, session, state, reason, before, after } = change;
+  const revert = kind === "forget" || kind === "delete" ? "restore" : "undo";
+  const label = t(`changes.${revert}`);
+  const run = async (): Promise<void> => {
+    await ask(`/api/changes/${revert}`, { body: { id } });
+    refetch();
+    onMade(t(`changes.done.${revert}`, { path }));
+  };
   return (
     <article class="change card">
       <header class="row">
         <h3 class="grow">
-          <span class="chip">{t(`changes.kind.${kind}`)}</span>{" "}
-          <a href={noteHref(path, { line: String(startLine) })}>{path}</a>
+          <span class="chip">{t(`changes.kind.${kind}`)}</span> <a href={noteHref(path, { line: startLine })}>{path}</a>
         </h3>
         {state === "done" ? (
-          <button type="button" class="quiet" disabled={facts.value?.readOnly === true} onClick={onRevert}>
-            <Icon name="undo-2" /> {t(`changes.${revertOf(change)}`)}
-            <span class="hidden">
-              {" "}
-              {path}:{startLine}
-            </span>
+          <button type="button" class="quiet" disabled={facts.value?.readOnly === true} onClick={() => setAsking(true)}>
+            <Icon name="undo-2" /> {label}
+            <span class="hidden">{` ${path}:${startLine}`}</span>
           </button>
         ) : (
           <span class="chip">{t(`changes.state.${state}`)}</span>
@@ -85,33 +88,13 @@ function Change({ change, onRevert }: { change: LoggedChange; onRevert: () => vo
         {session !== undefined && ` · ${t("changes.session", { session })}`}
         {reason !== undefined && ` · ${reason}`}
       </p>
-      <ChangedLines change={change} />
+      <ChangedLines before={before} after={after} />
+      {isAsking && (
+        <ConfirmDialog title={label} label={`${label}: ${path}`} onConfirm={run} onClose={() => setAsking(false)}>
+          <p>{t(`changes.confirm.${revert}`, { path })}</p>
+          <ChangedLines before={after} after={before} />
+        </ConfirmDialog>
+      )}
     </article>
   );
-}
-
-/** Asks by the name of the note before a change is taken back. */
-function Confirm(props: { change: LoggedChange; onDone: (text: string) => void; onClose: () => void }): VNode {
-  const { change, onDone, onClose } = props;
-  const revert = revertOf(change);
-  const onConfirm = async (): Promise<void> => {
-    const { path } = await ask<LoggedChange>(`/api/changes/${revert}`, { body: { id: change.id } });
-    refetch();
-    onDone(t(`changes.done.${revert}`, { path }));
-  };
-  return (
-    <ConfirmDialog
-      title={t(`changes.${revert}`)}
-      label={`${t(`changes.${revert}`)}: ${change.path}`}
-      onConfirm={onConfirm}
-      onClose={onClose}
-    >
-      <p>{t(`changes.confirm.${revert}`, { path: change.path })}</p>
-      <ChangedLines change={{ ...change, before: change.after, after: change.before }} />
-    </ConfirmDialog>
-  );
-}
-
-function revertOf({ kind }: LoggedChange): "undo" | "restore" {
-  return kind === "forget" || kind === "delete" ? "restore" : "undo";
 }

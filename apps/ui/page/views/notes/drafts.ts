@@ -1,7 +1,7 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import { effect, signal } from "@preact/signals";
 import { facts } from "../../state/api-client.ts";
-import { keep, keptJson, keptNames, unkeep } from "../../state/preferences.ts";
+import { keep, keptJson, keptNames, unkeep, unstored } from "../../state/preferences.ts";
 
 /** An unsaved text of a note. */
 export interface Draft {
@@ -15,18 +15,15 @@ export interface Draft {
 /** By note path. Kept in this browser until they are saved or discarded. */
 export const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
 
-const unkept = new Set<string>();
-
 export function keepDraft(path: string, draft: Draft | undefined): void {
   const next = new Map(drafts.value);
   const name = prefix() + path;
-  unkept.delete(path);
   if (draft === undefined) {
     next.delete(path);
     unkeep(name);
   } else {
     next.set(path, draft);
-    if (!keep(name, JSON.stringify(draft))) unkept.add(path);
+    keep(name, JSON.stringify(draft));
   }
   drafts.value = next;
 }
@@ -53,5 +50,5 @@ effect(() => {
 
 // The browser asks before it leaves a page whose drafts it did not keep.
 addEventListener("beforeunload", (event) => {
-  if (unkept.size > 0) event.preventDefault();
+  if (unstored.keys().some((name) => name.startsWith("draft "))) event.preventDefault();
 });

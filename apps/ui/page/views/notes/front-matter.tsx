@@ -22,12 +22,10 @@ export function frontMatterOf(text: string): { lines: number; values: [name: str
 }
 
 /** Names and values of the front matter, a chip for each. */
-export function FrontMatter({ text }: { text: string }): VNode | null {
-  const { values } = frontMatterOf(text);
-  if (values.length === 0) return null;
+export function FrontMatter({ text }: { text: string }): VNode {
   return (
     <ul class="plain row front-matter" aria-label={t("notes.frontMatter")}>
-      {values.map(([name, value]) => (
+      {frontMatterOf(text).values.map(([name, value]) => (
         <li key={`${name} ${value}`} class="chip">
           <span>{name}</span> <strong>{value}</strong>
         </li>

@@ -10,6 +10,7 @@ import { classHighlighter } from "@lezer/highlight";
 import { diff3Merge } from "node-diff3";
 import type { NoteName } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
+import { nameOf } from "./note-addresses.ts";
 import theme from "./editor-theme.json" with { type: "json" };
 
 export interface EditorOptions {
@@ -24,7 +25,7 @@ export interface EditorOptions {
   onChange?: ((text: string) => void) | undefined;
 }
 
-const phrases = "Find/Replace/next/previous/all/match case/regexp/by word/replace/replace all/close";
+const phrases = "Find/Replace/next/previous/all/match case/regexp/by word/replace/replace all/close/Accept/Reject";
 
 /** An editor of Markdown. Below a shadow root, its styles need no `<style>` element, which the page's policy refuses. */
 export function openEditor(place: HTMLElement, options: EditorOptions): EditorView {
@@ -43,11 +44,7 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
       EditorView.theme(theme),
       EditorView.lineWrapping,
       EditorState.readOnly.of(isFixed),
-      EditorState.phrases.of({
-        ...Object.fromEntries(words),
-        Accept: t("notes.conflict.mine"),
-        Reject: t("notes.conflict.theirs"),
-      }),
+      EditorState.phrases.of(Object.fromEntries(words)),
       EditorView.contentAttributes.of({ "aria-label": t("notes.text"), spellcheck: "false" }),
       autocompletion({
         override: [(context) => noteLinks(context, options.notes ?? [])],
@@ -59,7 +56,7 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
       EditorView.updateListener.of(({ docChanged, state: now }) => {
         if (docChanged) onChange?.(now.doc.toString());
       }),
-      ...(against === undefined ? [] : [unifiedMergeView({ original: against, syntaxHighlightDeletions: false })]),
+      against === undefined ? [] : unifiedMergeView({ original: against, syntaxHighlightDeletions: false }),
     ],
   });
   const view = new EditorView({ state, root, parent: root });
@@ -76,7 +73,6 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
 function noteLinks(context: CompletionContext, notes: readonly NoteName[]): CompletionResult | null {
   const typed = context.matchBefore(/\[\[[^\]\n]*/u);
   if (typed === null) return null;
-  const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.md$/iu, "");
   const counts = Map.groupBy(notes, ({ path }) => nameOf(path).toLowerCase());
   const options = notes.map(({ path, title }) => {
     const isUnique = counts.get(nameOf(path).toLowerCase())?.length === 1;

@@ -1,10 +1,7 @@
 import { pathWith } from "../../state/api-client.ts";
 
 /** The address of a note. A path outside the workspace has dots, which an address cannot keep. */
-export function noteHref(
-  path: string,
-  where: { line?: string | undefined; heading?: string | undefined } = {},
-): string {
+export function noteHref(path: string, where: { line?: string | number | undefined; edit?: boolean } = {}): string {
   const parts = path.split("/");
   const isPlain = parts.every((part) => !["", ".", ".."].includes(part));
   return isPlain
@@ -35,6 +32,11 @@ export function citationIn(text: string): { path: string; line: string } | undef
   const [from, to] = [hashFrom ?? colonFrom, hashTo ?? colonTo];
   if (path === undefined || from === undefined) return undefined;
   return { path: path.replace(/^\.\//u, ""), line: to === undefined || to === from ? from : `${from}-${to}` };
+}
+
+/** The name of a note without the ending of Markdown. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1).replace(/\.md$/iu, "");
 }
 
 /** The parent folders of a file, from the top, each with `/` at its end. */

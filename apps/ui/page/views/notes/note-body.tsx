@@ -2,16 +2,12 @@ import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Loading } from "../../components/common-components.tsx";
 import { t } from "../../words/translate.ts";
+import type { linesOf } from "./note-addresses.ts";
 import { FrontMatter } from "./front-matter.tsx";
 import { Markdown, type NoteText, useMarkdown } from "./passage.tsx";
 
-interface NoteBodyProps extends NoteText {
-  /** First and last requested line. */
-  asked: readonly [from: number, to: number] | undefined;
-}
-
-/** A note as a preview, with lines and passages in the margin, scrolled to the requested line. */
-export function NoteBody({ asked, ...note }: NoteBodyProps): VNode {
+/** A note as a preview, with lines and passages in the margin, scrolled to the first of the lines `asked`. */
+export function NoteBody({ asked, ...note }: NoteText & { asked: ReturnType<typeof linesOf> }): VNode {
   const body = useRef<HTMLDivElement>(null);
   const blocks = useMarkdown(note);
   const isRendered = blocks !== undefined;

@@ -1,4 +1,5 @@
 import type { NoteContent } from "@memslot/agent-kit";
+import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AskError, ask } from "../../state/api-client.ts";
@@ -6,10 +7,10 @@ import { failureText, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
-import { type Draft, isChanged, keepDraft } from "./drafts.ts";
+import { type Draft, drafts, isChanged, keepDraft } from "./drafts.ts";
 import type { EditorOptions } from "./markdown-editor.ts";
 import { FrontMatter } from "./front-matter.tsx";
-import { NoteDialog } from "./note-dialog.tsx";
+import { noteAction } from "./note-dialog.tsx";
 
 interface NoteEditorProps {
   path: string;
@@ -25,16 +26,13 @@ interface NoteEditorProps {
 /** The editor of a note. It overwrites no change on disk. */
 export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorProps): VNode {
   const [error, setError] = useState<unknown>(undefined);
-  const [isAsking, setAsking] = useState(false);
-  const latest = useRef(draft);
-  latest.current = draft;
-  const isGone = disk === undefined;
-  const isOld = !isGone && disk.sha256 !== draft.base.sha256;
+  /** With the letters that were typed since this was rendered. */
+  const latest = (): Draft => drafts.peek().get(path) ?? draft;
   const save = async (): Promise<void> => {
-    const { text, base } = latest.current;
+    const { text, base } = latest();
     try {
       const body = { path, text, sha256: base.sha256 };
-      await ask("/api/notes/file", { method: isGone ? "POST" : "PUT", body });
+      await ask("/api/notes/file", { method: disk === undefined ? "POST" : "PUT", body });
       keepDraft(path, undefined);
     } catch (failure) {
       const isConflict = failure instanceof AskError && failure.status === 409;
@@ -42,74 +40,74 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
     }
     onAnswer();
   };
-  const merge = async (): Promise<void> => {
-    if (isGone) return;
-    const { merged } = await import("./markdown-editor.ts");
-    const { text, base } = latest.current;
-    keepDraft(path, { text: merged(text, base.text, disk.text), base: disk, isMerged: true });
+  const merge = (theirs: NoteContent): void => {
+    const { text, base } = latest();
+    const merged = editor.value?.merged(text, base.text, theirs.text);
+    if (merged !== undefined) keepDraft(path, { text: merged, base: theirs, isMerged: true });
+  };
+  const discard = (): void => {
+    if (isChanged(draft)) noteAction.value = { action: "discard", path };
+    else keepDraft(path, undefined);
   };
   useShortcuts([{ keys: "mod+s", label: "notes.save", run: () => void save() }]);
   return (
     <section>
-      {error !== undefined && (
-        <p class="bad" role="alert">
-          {failureText(error)}
-        </p>
-      )}
-      {(isGone || isOld) && (
+      <p class="bad" role="alert">
+        {error !== undefined && failureText(error)}
+      </p>
+      {disk?.sha256 !== draft.base.sha256 && (
         <section class="notice" role="alert" aria-label={t("notes.conflict.title")}>
-          <p>{t(isGone ? "notes.conflict.gone" : "notes.conflict.text")}</p>
-          {isOld && (
-            <button type="button" class="main" onClick={() => void merge()}>
+          <p>{t(disk ? "notes.conflict.text" : "notes.conflict.gone")}</p>
+          {disk && (
+            <button type="button" class="main" onClick={() => merge(disk)}>
               {t("notes.conflict.use")}
             </button>
           )}
         </section>
       )}
-      {draft.isMerged === true && <p class="faint">{t("notes.conflict.merged")}</p>}
+      {draft.isMerged && <p class="faint">{t("notes.conflict.merged")}</p>}
       <FrontMatter text={draft.text} />
       <MarkdownEditor
         key={draft.base.sha256}
         text={draft.text}
         asked={asked}
-        against={draft.isMerged === true ? draft.base.text : undefined}
-        onChange={(text) => keepDraft(path, { ...latest.current, text })}
+        against={draft.isMerged ? draft.base.text : undefined}
+        onChange={(text) => keepDraft(path, { ...latest(), text })}
       />
       <p class="row">
         <button type="button" class="main" onClick={() => void save()}>
           {t("notes.save")}
         </button>
-        <button type="button" onClick={() => (isChanged(draft) ? setAsking(true) : keepDraft(path, undefined))}>
+        <button type="button" onClick={discard}>
           {t("notes.discard")}
         </button>
       </p>
-      {isAsking && <NoteDialog action="discard" path={path} onClose={() => setAsking(false)} />}
     </section>
   );
 }
 
+const editor = signal<typeof import("./markdown-editor.ts") | undefined>(undefined);
+
 /** CodeMirror, which is loaded on first use. Its text is its own after it is shown. */
 export function MarkdownEditor(options: Omit<EditorOptions, "notes">): VNode {
   const place = useRef<HTMLDivElement>(null);
-  const [state, setState] = useState<"loading" | "shown" | "failed">("loading");
-  const notes = useNotes().data?.notes;
-  const current = useRef({ ...options, notes });
-  Object.assign(current.current, options, { notes });
+  const [isFailed, setFailed] = useState(false);
+  const loaded = editor.value;
+  const latest = useRef<EditorOptions>({ ...options });
+  Object.assign(latest.current, options, { notes: useNotes().data?.notes });
   useEffect(() => {
-    const opened = import("./markdown-editor.ts").then(
-      ({ openEditor }) => {
-        if (place.current === null) return undefined;
-        setState("shown");
-        return openEditor(place.current, current.current);
-      },
-      () => void setState("failed"),
+    import("./markdown-editor.ts").then(
+      (module) => (editor.value = module),
+      () => setFailed(true),
     );
-    return () => void opened.then((view) => view?.destroy());
   }, []);
+  useEffect(() => {
+    const view = place.current && loaded?.openEditor(place.current, latest.current);
+    return () => view?.destroy();
+  }, [loaded]);
   return (
     <>
-      {state === "loading" && <Loading lines={9} />}
-      {state === "failed" && <p class="bad">{t("failure.OFFLINE")}</p>}
+      {loaded === undefined && (isFailed ? <p class="bad">{t("failure.OFFLINE")}</p> : <Loading lines={9} />)}
       <div ref={place} class="editor" />
     </>
   );

@@ -1,32 +1,33 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { MemoryFileFacts } from "@memslot/core";
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Empty, Icon, Loading } from "../../components/common-components.tsx";
 import { OpenInEditor } from "../../components/open-in-editor.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
-import { pathWith, facts } from "../../state/api-client.ts";
+import { facts, pathWith } from "../../state/api-client.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
 import { drafts, keepDraft } from "./drafts.ts";
 import { linesOf, noteHref } from "./note-addresses.ts";
 import { NoteBody } from "./note-body.tsx";
-import { NoteDialog } from "./note-dialog.tsx";
+import { noteAction } from "./note-dialog.tsx";
 import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 
 /** A note with its buttons, links and backlinks, or its editor. */
 export function NotePane({ path }: { path: string }): VNode {
   const asked = pathWith("/api/notes/file", { path });
   const { data: note, error } = useQuery<NoteContent>(asked);
-  // The text does not wait for them.
+  // The text does not wait for them. `null`: not indexed, or unknown to the backend.
   const { data: known } = useQuery<MemoryFileFacts | null>(note && pathWith("/api/notes/facts", { path }));
-  const [action, setAction] = useState<"create" | "rename" | "trash" | undefined>(undefined);
   const draft = drafts.value.get(path);
   const isFixed = facts.value?.readOnly === true || note?.fixed !== undefined;
   const edit = (): void => {
     if (note && !isFixed && draft === undefined) keepDraft(path, { text: note.text, base: note });
   };
+  const askFor = (action: "create" | "rename" | "trash"): void =>
+    void (noteAction.value = { action, path, note, facts: known });
   const isEditAsked = query.value.get("edit") === "1";
   useEffect(() => {
     if (!isEditAsked || note === undefined) return;
@@ -34,18 +35,14 @@ export function NotePane({ path }: { path: string }): VNode {
     goWith({ edit: undefined }, { replace: true });
   }, [isEditAsked, note === undefined]);
   useShortcuts([{ keys: "e", label: "keys.edit", run: edit }]);
-  const isGone = error?.status === 404;
-  if (note === undefined && !isGone) return <Loading error={error} />;
-  const close = (): void => setAction(undefined);
-  const dialog = action && <NoteDialog action={action} path={path} note={note} facts={known} onClose={close} />;
-  if (draft === undefined && note === undefined)
+  if (note === undefined && error?.status !== 404) return <Loading error={error} />;
+  if (note === undefined && draft === undefined)
     return (
       <Empty title={t("notes.missing.title")} icon="file-plus">
         <p>{path}</p>
-        <button type="button" disabled={isFixed} onClick={() => setAction("create")}>
+        <button type="button" disabled={isFixed} onClick={() => askFor("create")}>
           {t("notes.create")}
         </button>
-        {dialog}
       </Empty>
     );
   const isRaw = query.value.get("as") === "text";
@@ -68,10 +65,10 @@ export function NotePane({ path }: { path: string }): VNode {
                 <button type="button" onClick={edit}>
                   <Icon name="square-pen" /> {t("notes.edit")}
                 </button>
-                <button type="button" class="quiet" onClick={() => setAction("rename")}>
+                <button type="button" class="quiet" onClick={() => askFor("rename")}>
                   {t("notes.rename")}
                 </button>
-                <button type="button" class="quiet" onClick={() => setAction("trash")}>
+                <button type="button" class="quiet" onClick={() => askFor("trash")}>
                   <Icon name="trash-2" /> {t("notes.trash")}
                 </button>
               </>
@@ -87,63 +84,48 @@ export function NotePane({ path }: { path: string }): VNode {
         )}
         {note?.fixed !== undefined && <p class="faint">{note.fixed}</p>}
       </header>
-      {draft !== undefined ? (
+      {draft ? (
         <NoteEditor path={path} draft={draft} disk={note} asked={lines} onAnswer={() => refetch(asked)} />
       ) : isRaw ? (
         <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (
         <NoteBody path={path} text={note?.text ?? ""} facts={known} asked={lines} />
       )}
-      {known && (
-        <footer class="note-links">
-          <LinkList
-            title="notes.links"
-            count={known.linkCount}
-            links={known.links.map(({ path: to, target, line }) => ({
-              href: to && noteHref(to),
-              name: to ?? target,
-              beside: `:${line} ${to === undefined ? t("notes.link.missing") : ""}`,
-            }))}
-          />
-          <LinkList
-            title="notes.backlinks"
-            count={known.backlinkCount}
-            links={known.backlinks.map(({ path: from, line, text: beside }) => ({
-              href: noteHref(from, { line: String(line) }),
-              name: `${from}:${line}`,
-              beside,
-            }))}
-          />
-        </footer>
-      )}
-      {dialog}
+      {known && <NoteLinks {...known} />}
     </article>
   );
 }
 
-interface LinkListProps {
-  title: "notes.links" | "notes.backlinks";
-  count: number;
-  links: readonly { href: string | undefined; name: string; beside: string }[];
-}
-
-function LinkList({ title, count, links }: LinkListProps): VNode {
+/** The links in a note and those that lead to it, with their number. */
+function NoteLinks({ links, linkCount, backlinks, backlinkCount }: MemoryFileFacts): VNode {
+  const linkRows = links.map(({ path, target, line }) => {
+    const beside = path === undefined ? `:${line} ${t("notes.link.missing")}` : `:${line}`;
+    return { href: path && noteHref(path), name: path ?? target, beside };
+  });
+  const backlinkRows = backlinks.map(({ path, line, text }) => {
+    return { href: noteHref(path, { line }), name: `${path}:${line}`, beside: text };
+  });
+  const lists = { links: [linkCount, linkRows], backlinks: [backlinkCount, backlinkRows] } as const;
   return (
-    <section>
-      <h2>
-        {t(title)}{" "}
-        {count > 0 && (
-          <span class="faint">{count > links.length ? t("common.of", { part: links.length, all: count }) : count}</span>
-        )}
-      </h2>
-      {count === 0 && <p class="faint">{t("notes.links.none")}</p>}
-      <ul>
-        {links.map(({ href, name, beside }, index) => (
-          <li key={index}>
-            {href === undefined ? name : <a href={href}>{name}</a>} <span class="faint">{beside}</span>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <footer class="note-links">
+      {(["links", "backlinks"] as const).map((kind) => {
+        const [all, rows] = lists[kind];
+        const count = rows.length < all ? t("common.of", { part: rows.length, all }) : all;
+        return (
+          <section key={kind}>
+            <h2>
+              {t(`notes.${kind}`)} <span class="faint">{count}</span>
+            </h2>
+            <ul>
+              {rows.map(({ href, name, beside }, index) => (
+                <li key={index}>
+                  {href === undefined ? name : <a href={href}>{name}</a>} <span class="faint">{beside}</span>
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      })}
+    </footer>
   );
 }

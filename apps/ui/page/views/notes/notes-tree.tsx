@@ -2,12 +2,13 @@ import { signal } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { Icon, languageOf } from "../../components/common-components.tsx";
+import { matching } from "../../components/option-list.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import type { NoteName } from "../../state/notes-list.ts";
 import { go } from "../../state/page-address.ts";
 import { localeName, t } from "../../words/translate.ts";
 import { drafts, isChanged } from "./drafts.ts";
-import { foldersOf, noteHref } from "./note-addresses.ts";
+import { foldersOf, nameOf, noteHref } from "./note-addresses.ts";
 
 /** One row of the tree. */
 interface TreeRow {
@@ -25,12 +26,6 @@ interface TreeRow {
   expanded?: boolean | undefined;
 }
 
-interface TreeProps {
-  files: readonly NoteName[];
-  filter: string;
-  open: string | undefined;
-}
-
 /** Up to this number of notes all folders are open. */
 const fewFiles = 60;
 
@@ -42,14 +37,14 @@ function setOpen(folders: readonly string[], isOpen: boolean): void {
 }
 
 /** The notes as a tree, by title. */
-export function NotesTree({ files, filter, open }: TreeProps): VNode {
+export function NotesTree(props: { files: readonly NoteName[]; filter: string; open: string | undefined }): VNode {
+  const { files, filter, open } = props;
   const [active, setActive] = useState<string | undefined>(open);
   const rows = useMemo(() => {
-    const wanted = filter.trim().toLocaleLowerCase();
-    const fits = ({ path, title = "" }: NoteName): boolean => `${path}\n${title}`.toLocaleLowerCase().includes(wanted);
+    const fitting = matching(files, filter, ({ path, title = "" }) => `${title} ${path}`);
     // With a filter all matches are shown.
-    const isOpen = (folder: string): boolean => wanted !== "" || (chosen.value.get(folder) ?? files.length <= fewFiles);
-    return treeRows(files.filter(fits), isOpen);
+    const isAllOpen = filter.trim() !== "";
+    return treeRows(fitting, (folder) => isAllOpen || (chosen.value.get(folder) ?? files.length <= fewFiles));
   }, [files, chosen.value, filter]);
   const found = rows.findIndex(({ id }) => id === active);
   const current = Math.max(0, found);
@@ -129,7 +124,7 @@ function treeRows(all: readonly NoteName[], isOpen: (folder: string) => boolean)
     const own = [...groups].map(([id, [first, ...more]]) =>
       id.endsWith("/")
         ? { id, name: id.slice(folder.length, -1), count: more.length + 1, expanded: isOpen(id) }
-        : { id, name: first === undefined ? id : nameOf(first) },
+        : { id, name: first === undefined ? id : labelOf(first) },
     );
     const sorted = own.toSorted((a, b) => isFile(a) - isFile(b) || compare(a.name, b.name));
     return sorted.flatMap((each, index) => {
@@ -140,7 +135,6 @@ function treeRows(all: readonly NoteName[], isOpen: (folder: string) => boolean)
 }
 
 /** Notes of a day keep their date, by which they are sorted. */
-function nameOf({ path, title }: NoteName): string {
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  return title === undefined || /^\d{4}-/u.test(name) ? name.replace(/\.md$/iu, "") : title;
+function labelOf({ path, title = nameOf(path) }: NoteName): string {
+  return /^\d{4}-/u.test(nameOf(path)) ? nameOf(path) : title;
 }

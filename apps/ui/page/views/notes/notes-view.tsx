@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Icon, IconButton, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { go, goWith, pathname, query } from "../../state/page-address.ts";
@@ -7,7 +7,7 @@ import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
 import { citationIn, noteAt, noteHref } from "./note-addresses.ts";
-import { NoteDialog } from "./note-dialog.tsx";
+import { noteAction, NoteDialog } from "./note-dialog.tsx";
 import { NotePane } from "./note-pane.tsx";
 import { NoNotes } from "./no-notes.tsx";
 import { NotesTree } from "./notes-tree.tsx";
@@ -17,13 +17,17 @@ import "./notes.css";
 /** The notes in their folders, and the open one. */
 export default function NotesView(): VNode {
   const { data, error } = useNotes();
-  const [isNew, setNew] = useState(false);
   const open = noteAt(pathname.value, query.value);
   const isWide = matchMedia("(min-width: 60.01rem)").matches;
   const filter = query.value.get("filter") ?? "";
   const isFixed = facts.value?.readOnly === true;
+  const create = (): void => {
+    if (!isFixed) noteAction.value = { action: "create", path: "memory/" };
+  };
+  // Back closes the dialog.
+  useEffect(() => () => void (noteAction.value = undefined), [open]);
   useShortcuts([
-    { keys: "n", label: "notes.create", run: () => setNew(!isFixed) },
+    { keys: "n", label: "notes.create", run: create },
     { keys: "Escape", label: "keys.back", run: () => document.querySelector<HTMLElement>(".tree")?.focus() },
   ]);
   if (data === undefined) return <Loading error={error} lines={9} />;
@@ -48,7 +52,7 @@ export default function NotesView(): VNode {
             value={filter}
             onInput={(event) => setFilter(event.currentTarget.value)}
           />
-          {!isFixed && <IconButton icon="file-plus" label={t("notes.create")} onClick={() => setNew(true)} />}
+          {!isFixed && <IconButton icon="file-plus" label={t("notes.create")} onClick={create} />}
         </p>
         <ul class="rows" aria-label={t("home.pinned")}>
           {pinned.map((path) => (
@@ -62,11 +66,9 @@ export default function NotesView(): VNode {
         </ul>
         {data.notes && <p class="faint small">{t("notes.count", { count: files.length, all: data.fileCount })}</p>}
         <NotesTree files={files} filter={filter} open={open} />
-        {data.notes && (
-          <a class="button quiet small" href="/health">
-            {t("notes.leftOut.title")}
-          </a>
-        )}
+        <a class="button quiet small" href="/health">
+          {t("notes.leftOut.title")}
+        </a>
       </aside>
       <div class="detail">
         {open !== undefined && (
@@ -82,7 +84,7 @@ export default function NotesView(): VNode {
           <h1 class="hidden">{t("nav.notes")}</h1>
         )}
       </div>
-      {isNew && <NoteDialog action="create" path="memory/" onClose={() => setNew(false)} />}
+      {noteAction.value && <NoteDialog {...noteAction.value} />}
     </div>
   );
 }

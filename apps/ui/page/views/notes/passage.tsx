@@ -1,13 +1,14 @@
 import type { MemoryFileFacts } from "@memslot/core";
+import { signal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { ShownLine } from "../../../src/api-types.ts";
 import { languageOf } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { decoded, noteHref } from "./note-addresses.ts";
 import type { RenderedBlock } from "./render-markdown.ts";
 
-let loaded: typeof import("./render-markdown.ts").renderMarkdown | undefined;
+const renderer = signal<typeof import("./render-markdown.ts") | undefined>(undefined);
 
 export interface NoteText {
   path: string;
@@ -21,14 +22,11 @@ export interface NoteText {
 /** The blocks of a note or a part of one as Markdown. Undefined while the renderer loads, on first use. */
 export function useMarkdown(note: NoteText): RenderedBlock[] | undefined {
   const { text, facts, matches = [] } = note;
-  const [render, setRender] = useState(() => loaded);
-  useEffect(() => {
-    if (render === undefined)
-      void import("./render-markdown.ts").then(({ renderMarkdown }) => setRender(() => (loaded = renderMarkdown)));
-  }, []);
+  const loaded = renderer.value;
+  useEffect(() => void import("./render-markdown.ts").then((module) => (renderer.value = module)), []);
   return useMemo(
-    () => render?.(text, { hrefOf: (kind, target) => linkOf(kind, target, note), highlighted: matches }),
-    [render, note.path, text, facts, matches.join("\n")],
+    () => loaded?.renderMarkdown(text, { hrefOf: (kind, target) => linkOf(kind, target, note), highlighted: matches }),
+    [loaded, note.path, text, facts, matches.join("\n")],
   );
 }
 
@@ -77,10 +75,10 @@ function linkOf(kind: "wiki" | "markdown", target: string, { path, facts }: Note
   if (facts) {
     const written = [target, decoded(target)];
     const link = facts.links.find((each) => each.kind === kind && written.includes(each.target));
-    return link?.path === undefined ? undefined : noteHref(link.path, { heading: link.heading });
+    // Beyond the end of a list that is cut, a note may exist.
+    if (link !== undefined || facts.links.length === facts.linkCount) return link?.path && noteHref(link.path);
   }
-  const [name = "", heading] = target.split("#");
-  if (kind === "wiki") return pathWith("/notes", { filter: name });
-  const address = URL.parse(name, `http://notes/${path}`);
-  return address === null ? undefined : noteHref(decoded(address.pathname.slice(1)), { heading });
+  if (kind === "wiki") return pathWith("/notes", { filter: target.split("#")[0] });
+  const address = URL.parse(target, `http://notes/${path}`);
+  return address === null ? undefined : noteHref(decoded(address.pathname.slice(1)));
 }
