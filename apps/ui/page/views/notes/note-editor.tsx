@@ -86,28 +86,28 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
   );
 }
 
-const editor = signal<typeof import("./markdown-editor.ts") | undefined>(undefined);
+const editor = signal<Pick<typeof import("./markdown-editor.ts"), "openEditor" | "merged"> | undefined>(undefined);
 
 /** CodeMirror, which is loaded on first use. Its text is its own after it is shown. */
 export function MarkdownEditor(options: Omit<EditorOptions, "notes">): VNode {
   const place = useRef<HTMLDivElement>(null);
   const [isFailed, setFailed] = useState(false);
-  const loaded = editor.value;
+  const openEditor = editor.value?.openEditor;
   const latest = useRef<EditorOptions>({ ...options });
   Object.assign(latest.current, options, { notes: useNotes().data?.notes });
   useEffect(() => {
     import("./markdown-editor.ts").then(
-      (module) => (editor.value = module),
+      ({ openEditor, merged }) => (editor.value = { openEditor, merged }),
       () => setFailed(true),
     );
   }, []);
   useEffect(() => {
-    const view = place.current && loaded?.openEditor(place.current, latest.current);
+    const view = place.current && openEditor?.(place.current, latest.current);
     return () => view?.destroy();
-  }, [loaded]);
+  }, [openEditor]);
   return (
     <>
-      {loaded === undefined && (isFailed ? <p class="bad">{t("failure.OFFLINE")}</p> : <Loading lines={9} />)}
+      {openEditor === undefined && (isFailed ? <p class="bad">{t("failure.OFFLINE")}</p> : <Loading lines={9} />)}
       <div ref={place} class="editor" />
     </>
   );

@@ -8,7 +8,7 @@ import { pathWith } from "../../state/api-client.ts";
 import { decoded, noteHref } from "./note-addresses.ts";
 import type { RenderedBlock } from "./render-markdown.ts";
 
-const renderer = signal<typeof import("./render-markdown.ts") | undefined>(undefined);
+const renderer = signal<typeof import("./render-markdown.ts").renderMarkdown | undefined>(undefined);
 
 export interface NoteText {
   path: string;
@@ -22,11 +22,13 @@ export interface NoteText {
 /** The blocks of a note or a part of one as Markdown. Undefined while the renderer loads, on first use. */
 export function useMarkdown(note: NoteText): RenderedBlock[] | undefined {
   const { text, facts, matches = [] } = note;
-  const loaded = renderer.value;
-  useEffect(() => void import("./render-markdown.ts").then((module) => (renderer.value = module)), []);
+  const render = renderer.value;
+  useEffect(() => {
+    void import("./render-markdown.ts").then(({ renderMarkdown }) => (renderer.value = renderMarkdown));
+  }, []);
   return useMemo(
-    () => loaded?.renderMarkdown(text, { hrefOf: (kind, target) => linkOf(kind, target, note), highlighted: matches }),
-    [loaded, note.path, text, facts, matches.join("\n")],
+    () => render?.(text, { hrefOf: (kind, target) => linkOf(kind, target, note), highlighted: matches }),
+    [render, note.path, text, facts, matches.join("\n")],
   );
 }
 
