@@ -49,7 +49,7 @@ async function pointIn(page: Page, painted: { x: number; y: number }[]) {
   return { x: box.x + point.x, y: box.y + point.y };
 }
 
-const groups = (page: Page) => page.getByRole("list", { name: "Groups" }).getByRole("button");
+const groups = (page: Page) => page.getByRole("list", { name: "Groups" }).locator("summary");
 
 async function openMap(): Promise<Awaited<ReturnType<typeof openAt>>> {
   const opened = await openAt(await startUi({ notes }), "/map");

@@ -83,8 +83,8 @@ describe.skipIf(!hasBrowser)("the health", () => {
     await page.getByText("4 files · 4 passages").waitFor();
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await page.getByText(/^\d+ checks passed/u).waitFor();
+    await page.locator("summary", { hasText: "Rebuild index" }).click();
     await page.getByRole("button", { name: "Rebuild index" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Rebuild index" }).click();
     await page.getByText(/^Synced: /u).waitFor();
     await page.getByRole("button", { name: "Compact index" }).click();
     await page.getByText(/given back\.$/u).waitFor();

@@ -2,7 +2,7 @@ import type { MemoryHealth } from "@memslot/core";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
-import { Dialog, failureText } from "../../components/common-components.tsx";
+import { failureText } from "../../components/common-components.tsx";
 import { ask, facts } from "../../state/api-client.ts";
 import { refetch } from "../../state/queries.ts";
 import { bytes, saidTogether, t } from "../../words/translate.ts";
@@ -10,27 +10,23 @@ import { Card, changedFiles } from "./health-cards.tsx";
 
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
 const usual: readonly HealthAction[] = ["sync", "check", "fix", "compact"];
+const kinds = { ok: "good", unknown: "faint", empty: "faint", stale: "warn", degraded: "warn", unavailable: "warn" };
 
-type Outcome = [text: string, kind: "good" | "bad"];
+type Outcome = [text: string, kind: "good" | "bad" | "running"];
 
 /**
  * The verdict of the library with its reason, the one next step, and the other actions. One runs at a time. `refused`: the
  * number of texts that the provider has refused.
  */
 export function HealthActions({ health, refused }: { health: MemoryHealth; refused: number }): VNode {
-  const [running, setRunning] = useState<HealthAction | undefined>(undefined);
-  const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
-  const [isAsking, setAsking] = useState(false);
+  const [[outcome, outcomeKind], setOutcome] = useState<Outcome | []>([]);
   const run = async (action: HealthAction): Promise<void> => {
-    setAsking(false);
-    setRunning(action);
-    setOutcome(undefined);
+    setOutcome([t("health.act.running"), "running"]);
     try {
       setOutcome(outcomeOf(await ask<ActionAnswer>(`/api/health/${action}`, { body: {} })));
     } catch (error) {
       setOutcome([failureText(error), "bad"]);
     }
-    setRunning(undefined);
     refetch();
   };
   const button = (action: HealthAction, kind?: "main" | "danger"): VNode => (
@@ -38,45 +34,35 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
       key={action}
       type="button"
       class={kind}
-      disabled={running !== undefined || (facts.value?.readOnly === true && !harmless.has(action))}
-      onClick={() => (action === "force" && kind === undefined ? setAsking(true) : void run(action))}
+      disabled={outcomeKind === "running" || (facts.value?.readOnly === true && !harmless.has(action))}
+      onClick={() => void run(action)}
     >
       {t(`health.act.${action}`)}
     </button>
   );
   const next = nextStep(health, refused);
-  const { state } = health;
-  const kind = state === "ok" ? "good" : state === "unknown" || state === "empty" ? "faint" : "warn";
+  const { state, files, meaning } = health;
   return (
     <>
       <section class="card verdict">
-        <p class={`summary ${kind}`} role="status">
-          <span aria-hidden="true">{{ good: "●", faint: "○", warn: "▲" }[kind]}</span>{" "}
+        <p class={`summary sign ${kinds[state]}`} role="status">
           {t(`health.${state}`, { reason: reasonOf(health) })}
         </p>
         {state === "empty" && <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>}
-        {state === "degraded" &&
-          (["files", "meaning"] as const).map(
-            (part) => health[part].state === state && <p key={part}>{t(`health.advice.${part}`)}</p>,
-          )}
-        {next === "skipped" && <a href="#skipped">{t("notes.leftOut.title")}</a>}
-        {next !== undefined && next !== "skipped" && button(next, "main")}
+        {state === "degraded" && files.state === state && <a href="#skipped">{t("health.advice.files")}</a>}
+        {state === "degraded" && meaning.state === state && <p>{t("health.advice.meaning")}</p>}
+        {next && button(next, "main")}
       </section>
       <Card title="health.actions">
         <p class="row">{usual.map((action) => action !== next && button(action))}</p>
-        <p class="row">
-          <span class="grow faint small">{t("health.rebuild.text")}</span>
-          {button("force")}
+        <p role="status" class={outcomeKind}>
+          {outcome}
         </p>
-        <p role="status" class={outcome?.[1]}>
-          {running === undefined ? outcome?.[0] : t("health.act.running")}
-        </p>
-        {isAsking && (
-          <Dialog title={t("health.act.force")} onClose={() => setAsking(false)}>
-            <p>{t("health.confirm")}</p>
-            {button("force", "danger")}
-          </Dialog>
-        )}
+        <details>
+          <summary>{t("health.act.force")}</summary>
+          <p>{t("health.rebuild.text")}</p>
+          {button("force", "danger")}
+        </details>
       </Card>
     </>
   );
@@ -92,11 +78,11 @@ function reasonOf({ state, files, index, meaning }: MemoryHealth): string {
   );
 }
 
-/** By the part that is in the worst state. */
-function nextStep({ state, files, index }: MemoryHealth, refused: number): HealthAction | "skipped" | undefined {
+/** By the part that is in the worst state; excluded files have none here. */
+function nextStep({ state, files, index }: MemoryHealth, refused: number): HealthAction | undefined {
   if (state === "ok" || state === "empty") return undefined;
   if (index.state === state) return state === "degraded" ? "fix" : "sync";
-  if (files.state === state) return state === "degraded" ? "skipped" : "sync";
+  if (files.state === state) return state === "degraded" ? undefined : "sync";
   if (refused > 0) return "release";
   return state === "unknown" ? "check" : "sync";
 }
@@ -107,10 +93,8 @@ function outcomeOf({ sync, check, compact, release }: ActionAnswer): Outcome {
     const failed = sync.failed.length;
     return [t("health.done.sync", { what: changedFiles({ ...sync, failed }) }), failed > 0 ? "bad" : "good"];
   }
-  if (compact !== undefined) {
-    const given = Math.max(0, compact.beforeBytes - compact.afterBytes);
-    return [t("health.done.compact", { bytes: bytes(given) }), "good"];
-  }
+  if (compact !== undefined)
+    return [t("health.done.compact", { bytes: bytes(Math.max(0, compact.beforeBytes - compact.afterBytes)) }), "good"];
   const { findings = [] } = check ?? {};
   const wrong = findings.filter(({ ok }) => !ok);
   if (wrong.length === 0) return [t("health.done.check", { count: findings.length }), "good"];

@@ -25,18 +25,16 @@ export function Card({ title, children, rows, head = [], facts = {} }: CardProps
       {rows?.length === 0 && <p class="faint">{t("health.none")}</p>}
       {rows !== undefined && rows.length > 0 && (
         <table>
-          <tr>
-            {head.map((name) => (
-              <th key={name}>{t(name)}</th>
-            ))}
-          </tr>
-          {rows.map((cells, row) => (
-            <tr key={row}>
-              {cells.map((cell, index) => (
-                <td key={index}>{cell}</td>
-              ))}
-            </tr>
-          ))}
+          {[head.map((name) => t(name)), ...rows].map((cells, row) => {
+            const Cell = row === 0 ? "th" : "td";
+            return (
+              <tr key={row}>
+                {cells.map((cell, index) => (
+                  <Cell key={index}>{cell}</Cell>
+                ))}
+              </tr>
+            );
+          })}
         </table>
       )}
       <dl class="facts">

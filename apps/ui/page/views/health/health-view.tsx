@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { HealthAnswer } from "../../../src/api-types.ts";
-import { Failed, Loading, withCode } from "../../components/common-components.tsx";
+import { Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { status, syncing } from "../../state/server-events.ts";
 import { t } from "../../words/translate.ts";
@@ -13,15 +13,22 @@ import "./health.css";
 /** The verdict on the memory and the next step, with details below. */
 export default function HealthView(): VNode {
   const now = status.value;
+  const progress = syncing.value?.progress;
   const { data, error } = useQuery<HealthAnswer>("/api/health");
   const { health, details, usage } = data ?? {};
   const notices = now?.custom?.notices ?? [];
   return (
     <>
       <h1>{t("nav.health")}</h1>
-      {error && <Failed error={error} />}
-      <Checking />
-      {health === undefined && !error && <Loading lines={9} />}
+      {syncing.value && (
+        <p role="status">
+          {progress
+            ? t("health.sync.running", { completed: progress.completed, total: progress.total })
+            : t("health.line.checking", { count: now?.files ?? 0 })}{" "}
+          <progress aria-label={t("health.sync")} value={progress?.completed} max={progress?.total} />
+        </p>
+      )}
+      {data === undefined && <Loading error={error} lines={9} />}
       <div class="cards">
         {health && <HealthActions health={health} refused={now?.embedding?.quarantined?.length ?? 0} />}
         <section class="card" id="skipped">
@@ -40,19 +47,5 @@ export default function HealthView(): VNode {
         {details && <HistoryCard syncs={details.syncs} />}
       </div>
     </>
-  );
-}
-
-/** The running check of all files, if there is one. */
-function Checking(): VNode | null {
-  if (syncing.value === undefined) return null;
-  const { progress } = syncing.value;
-  return (
-    <p role="status">
-      {progress
-        ? t("health.sync.running", { completed: progress.completed, total: progress.total })
-        : t("health.line.checking", { count: status.value?.files ?? 0 })}{" "}
-      <progress aria-label={t("health.sync")} {...(progress && { value: progress.completed, max: progress.total })} />
-    </p>
   );
 }

@@ -1,11 +1,11 @@
 import { type Selection, select } from "d3-selection";
 import { zoom as createZoom, zoomIdentity } from "d3-zoom";
 import type { VNode } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../../state/preferences.ts";
 import { t } from "../../words/translate.ts";
 import { drawLabels, drawPoints, type Label } from "./draw-map.ts";
-import { type Frame, type Places, pointAt, zoomLimits, zoomTo } from "./map-viewport.ts";
+import { type Frame, type Places, mostZoom, pointAt, zoomTo } from "./map-viewport.ts";
 
 interface PictureProps {
   places: Places;
@@ -22,11 +22,14 @@ interface PictureProps {
 const reach = 12;
 const step = 60;
 const zoomStep = 1.4;
+const by = createZoom<HTMLCanvasElement, unknown>().scaleExtent([1, mostZoom]);
+const within = by.constrain();
+// The map is not moved out of the picture.
+by.constrain((transform, extent) => within(transform, extent, extent));
 
 /** The points, moved and zoomed with a pointer, two fingers, a wheel or keys. */
 export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: PictureProps): VNode {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const by = useMemo(() => createZoom<HTMLCanvasElement, unknown>().scaleExtent(zoomLimits), []);
   const on = (): Selection<HTMLCanvasElement, unknown, null, undefined> => select(canvas.current as HTMLCanvasElement);
   const [frame, setFrame] = useState<Frame>({ width: 0, height: 0, zoom: zoomIdentity });
 
@@ -37,10 +40,6 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
     on().call(by).on("dblclick.zoom", null);
     const observer = new ResizeObserver(() => {
       const { clientWidth: width, clientHeight: height } = own;
-      by.translateExtent([
-        [0, 0],
-        [width, height],
-      ]);
       setFrame((now) => ({ ...now, width, height }));
     });
     observer.observe(own);

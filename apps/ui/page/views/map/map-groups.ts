@@ -17,32 +17,32 @@ const rounds = 12;
 /** Splits points into groups (k-means, Lloyd 1982), the largest first. Equal points give equal groups. */
 export function groupsOf({ x, y }: Places): Group[] {
   if (x.length < fewestPoints) return [];
-  const count = Math.min(mostGroups, Math.max(3, Math.round(Math.sqrt(x.length) / 3)));
   const gap = (index: number, at: { x: number; y: number }): number =>
     ((x[index] ?? 0) - at.x) ** 2 + ((y[index] ?? 0) - at.y) ** 2;
-  // Each first centre is the point farthest from the others.
-  const nearest = x.map(() => Infinity);
+  const groupAround = (members: readonly number[]): Group => {
+    const middle = (of: readonly number[]): number =>
+      members.reduce((sum, index) => sum + (of[index] ?? 0), 0) / members.length;
+    return { x: middle(x), y: middle(y), members };
+  };
+  const count = Math.min(mostGroups, Math.max(3, Math.round(Math.sqrt(x.length) / 3)));
   let groups: Group[] = [];
+  // Each first centre is the point farthest from the others.
+  let gaps = x.map(() => Infinity);
   for (let next = 0; groups.length < count;) {
-    const centre = { x: x[next] ?? 0, y: y[next] ?? 0, members: [] };
+    const centre = groupAround([next]);
     groups.push(centre);
-    for (const [index, before] of nearest.entries()) nearest[index] = Math.min(before, gap(index, centre));
-    next = nearest.reduce((best, value, index) => (value > (nearest[best] ?? 0) ? index : best), 0);
+    gaps = gaps.map((before, index) => Math.min(before, gap(index, centre)));
+    next = gaps.indexOf(gaps.reduce((most, each) => Math.max(most, each)));
   }
   for (let round = 0; round < rounds; round++) {
-    const ofPoint = x.map((_, index) =>
+    const split = Map.groupBy(x.keys(), (index) =>
       groups.reduce((best, each) => (gap(index, each) < gap(index, best) ? each : best)),
     );
-    groups = groups.flatMap((group) => {
-      const members = [...x.keys()].filter((index) => ofPoint[index] === group);
-      const middle = (values: readonly number[]): number =>
-        members.reduce((sum, index) => sum + (values[index] ?? 0), 0) / members.length;
-      return members.length === 0 ? [] : [{ x: middle(x), y: middle(y), members }];
-    });
+    groups = [...split.values()].map(groupAround);
   }
-  const sorted = groups.map((group) => ({
-    ...group,
-    members: group.members.toSorted((a, b) => gap(a, group) - gap(b, group)),
+  const sorted = groups.map(({ members, ...at }) => ({
+    ...at,
+    members: members.toSorted((a, b) => gap(a, at) - gap(b, at)),
   }));
   return sorted.toSorted((a, b) => b.members.length - a.members.length);
 }

@@ -2,7 +2,7 @@ import type { MemoryMap } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { MapAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Loading } from "../../components/common-components.tsx";
+import { Empty, Loading } from "../../components/common-components.tsx";
 import { ask } from "../../state/api-client.ts";
 import { go, goWith, query } from "../../state/page-address.ts";
 import { useQuery } from "../../state/queries.ts";
@@ -22,8 +22,7 @@ const sampled = 24;
 /** Passages as points: similar ones are close together. */
 export default function MapView(): VNode {
   const { data, error } = useQuery<MapAnswer | null>("/api/map");
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
+  if (data === undefined) return <Loading error={error} />;
   if (data === null || data.note.length === 0)
     return (
       <Empty title={t(data === null ? "map.untold.title" : "map.empty.title")}>
@@ -34,32 +33,26 @@ export default function MapView(): VNode {
 }
 
 function Drawn({ map: first }: { map: MapAnswer }): VNode {
-  const { shown: map, isWorking } = useFinerMap(first);
+  const { map, isWorking } = useFinerMap(first);
   const [hovered, setHovered] = useState<number | undefined>(undefined);
-  const [open, setOpen] = useState<{ group?: number; shown: readonly number[] }>({ shown: [] });
-  const hasTags = first.tags.some(({ length }) => length > 0);
+  const [shown, show] = useState<readonly number[]>([]);
+  const hasTags = map.tags.some(({ length }) => length > 0);
   const by = hasTags && query.value.get("by") === "tag" ? "tag" : "folder";
   const { kinds, ofPoint } = useMemo(() => {
-    const folders = first.notes.map(({ path }) => [folderOf(path, t("map.top"))]);
-    return kindsOf(by === "tag" ? first.tags : folders, first.note, t("map.others"));
-  }, [first, by]);
+    const folders = map.notes.map(({ path }) => [folderOf(path, t("map.top"))]);
+    return kindsOf(by === "tag" ? map.tags : folders, map.note, t("map.others"));
+  }, [map, by]);
   const groups = useMemo(() => groupsOf(map), [map]);
   const words = useWords(map, groups);
-  const labels = useMemo(() => {
-    const ofGroups = groups.map(({ x, y }, index) => ({ x, y, text: words[index] ?? "" }));
-    if (hovered === undefined) return ofGroups;
-    return [{ x: map.x[hovered] ?? 0, y: map.y[hovered] ?? 0, text: placeOf(map, hovered) }, ...ofGroups];
-  }, [map, groups, words, hovered]);
-  const show = (group: number, members: readonly number[]): void => {
-    // A tenth at the edge would make the others small.
-    setOpen(group === open.group ? { shown: [] } : { group, shown: members.slice(0, Math.ceil(members.length * 0.9)) });
-  };
+  const labels = groups.map(({ x, y }, index) => ({ x, y, text: words[index] ?? "" }));
+  if (hovered !== undefined)
+    labels.unshift({ x: map.x[hovered] ?? 0, y: map.y[hovered] ?? 0, text: placeOf(map, hovered) });
   return (
     <>
       <h1>{t("map.title")}</h1>
       <p class="faint row">
         {t(`map.by.${map.by}`, { count: map.note.length, all: map.passages })}
-        <button type="button" onClick={() => setOpen({ shown: [] })}>
+        <button type="button" onClick={() => show([])}>
           {t("map.whole")}
         </button>
         <span role="status">{t(isWorking ? "map.finer.working" : "map.finer")}</span>
@@ -70,7 +63,7 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
             places={map}
             kinds={ofPoint}
             labels={labels}
-            shown={open.shown}
+            shown={shown}
             onHover={setHovered}
             onOpen={(index) => go(passageHref(map, index))}
           />
@@ -95,15 +88,10 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
         <ul class="map-groups" aria-label={t("map.groups")}>
           {groups.map(({ members }, index) => (
             <li key={index}>
-              <button
-                type="button"
-                class="quiet"
-                aria-expanded={index === open.group}
-                onClick={() => show(index, members)}
-              >
-                {words[index] || t("map.group.none")} <span class="faint">{members.length}</span>
-              </button>
-              {index === open.group && (
+              <details name="map-group">
+                <summary onClick={({ currentTarget }) => show(currentTarget.closest("[open]") ? [] : members)}>
+                  {words[index] || t("map.group.none")} <span class="faint">{members.length}</span>
+                </summary>
                 <ul>
                   {members.slice(0, sampled).map((point) => (
                     <li key={point}>
@@ -111,7 +99,7 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
                     </li>
                   ))}
                 </ul>
-              )}
+              </details>
             </li>
           ))}
         </ul>
@@ -121,11 +109,11 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
 }
 
 /** The map with a better layout, once it is computed. The last one stays until then. */
-function useFinerMap(map: MemoryMap): { shown: MemoryMap; isWorking: boolean } {
-  const [finer, setFiner] = useState<{ of: MemoryMap; shown?: MemoryMap }>();
+function useFinerMap(map: MapAnswer): { map: MapAnswer; isWorking: boolean } {
+  const [finer, setFiner] = useState<{ of: MapAnswer; shown: MapAnswer }>();
   useEffect(() => {
     const worker = new Worker(new URL("./umap-worker.ts", import.meta.url), { type: "module" });
-    const done = (places?: Places): void => setFiner({ of: map, ...(places && { shown: { ...map, ...places } }) });
+    const done = (places?: Places): void => setFiner({ of: map, shown: { ...map, ...places } });
     worker.addEventListener("message", ({ data }: MessageEvent<Places | undefined>) => done(data));
     worker.addEventListener("error", () => done());
     // Signed bytes in Base64.
@@ -133,7 +121,7 @@ function useFinerMap(map: MemoryMap): { shown: MemoryMap; isWorking: boolean } {
     worker.postMessage({ values, dimensions: values.length / map.x.length, x: map.x, y: map.y } satisfies FinePoints);
     return () => worker.terminate();
   }, [map]);
-  return { shown: finer?.shown ?? map, isWorking: finer?.of !== map };
+  return { map: finer?.shown ?? map, isWorking: finer?.of !== map };
 }
 
 /** The words of each group; those of the last groups until they come. */

@@ -12,17 +12,17 @@ export interface Frame {
 }
 
 const margin = 24;
-const mostZoom = 60;
-export const zoomLimits: [number, number] = [1, mostZoom];
+export const mostZoom = 60;
 
 export function toPixels({ width, height, zoom }: Frame, x: number, y: number): [number, number] {
   const place = (length: number, at: number): number => length / 2 + at * Math.max(1, length / 2 - margin);
   return zoom.apply([place(width, x), place(height, y)]);
 }
 
-/** Shows these points as large as they fit; without points, the whole map. */
+/** Shows points as large as they fit; without points, the whole map. A last tenth at the edge would make the others small. */
 export function zoomTo(frame: Frame, { x, y }: Places, points: readonly number[]): ZoomTransform {
-  const places = points.map((index) => toPixels({ ...frame, zoom: zoomIdentity }, x[index] ?? 0, y[index] ?? 0));
+  const most = points.slice(0, Math.ceil(points.length * 0.9));
+  const places = most.map((index) => toPixels({ ...frame, zoom: zoomIdentity }, x[index] ?? 0, y[index] ?? 0));
   if (places.length === 0) return zoomIdentity;
   const [atX, atY] = [places.map(([x0]) => x0), places.map(([, y0]) => y0)];
   const [left, right, top, bottom] = [Math.min(...atX), Math.max(...atX), Math.min(...atY), Math.max(...atY)];

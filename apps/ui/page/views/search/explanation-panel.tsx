@@ -1,7 +1,6 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import type { SearchWhy, WhyPlace } from "@memslot/core";
-import { Failed, Loading, withCode } from "../../components/common-components.tsx";
+import { Loading, withCode } from "../../components/common-components.tsx";
 import { useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { said, t } from "../../words/translate.ts";
@@ -9,27 +8,23 @@ import { noteHref } from "../notes/note-addresses.ts";
 import { Parts } from "./result-card.tsx";
 import { searchPath } from "./questions.ts";
 
-const signs = { ok: "✓", note: "~", failed: "✕", unknown: "·" } as const;
-
 /** Why a note or line is not among the results, or its place in them. */
 export function WhyPanel({ asked }: { asked: string }): VNode {
   const target = query.value.get("target") ?? "";
-  const [typed, setTyped] = useState(target);
-  const { data, error, loading } = useQuery<SearchWhy | null>(
-    target === "" || asked === "" ? undefined : searchPath("/api/search/why", { q: asked, target }),
-  );
+  const path = target === "" || asked === "" ? undefined : searchPath("/api/search/why", { q: asked, target });
+  const { data, error } = useQuery<SearchWhy | null>(path);
   return (
     <section>
       <form
         class="row"
         onSubmit={(event) => {
           event.preventDefault();
-          goWith({ target: typed });
+          goWith({ target: String(new FormData(event.currentTarget).get("target")) });
         }}
       >
         <label class="grow">
           {t("why.field")}
-          <input type="text" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+          <input type="text" name="target" defaultValue={target} />
         </label>
         <button type="submit" class="main">
           {t("why.ask")}
@@ -37,8 +32,7 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
       </form>
       <div aria-live="polite">
         {target === "" && <p class="faint">{t("why.begin")}</p>}
-        {loading && data === undefined && <Loading />}
-        {error && <Failed error={error} />}
+        {path !== undefined && data === undefined && <Loading error={error} />}
         {data === null && <p>{t("why.cannot")}</p>}
         {data && <Ladder why={data} />}
       </div>
@@ -48,11 +42,9 @@ export function WhyPanel({ asked }: { asked: string }): VNode {
 
 function Ladder({ why }: { why: SearchWhy }): VNode {
   const { found, rungs, sentence: reason, act, place, beatenBy } = why;
-  const change = {
-    ...(act?.maxResults !== undefined && { max: String(act.maxResults) }),
-    ...(act?.maxTokens !== undefined && { tokens: String(act.maxTokens) }),
-    ...(act?.minScore !== undefined && { min: String(act.minScore) }),
-  };
+  const wider = Object.entries({ max: act?.maxResults, tokens: act?.maxTokens, min: act?.minScore }).flatMap(
+    ([name, value]) => (value === undefined ? [] : [[name, String(value)]]),
+  );
   return (
     <>
       <p class={found ? "good" : "bad"}>
@@ -60,8 +52,8 @@ function Ladder({ why }: { why: SearchWhy }): VNode {
       </p>
       <p class="row">
         {withCode(said({ ...act, reason: act?.says }))}
-        {Object.keys(change).length > 0 && (
-          <button type="button" onClick={() => goWith(change)}>
+        {wider.length > 0 && (
+          <button type="button" onClick={() => goWith(Object.fromEntries(wider))}>
             {t("why.apply")}
           </button>
         )}
@@ -69,10 +61,7 @@ function Ladder({ why }: { why: SearchWhy }): VNode {
       <ol class="ladder">
         {rungs.map(({ step, state, says, ...meaning }) => (
           <li key={step} class={state}>
-            <strong>
-              <span aria-hidden="true">{signs[state]}</span> {t(`why.step.${step}`)}
-            </strong>{" "}
-            <span class="faint">({t(`why.state.${state}`)})</span>
+            <strong>{t(`why.step.${step}`)}</strong> <span class="faint">({t(`why.state.${state}`)})</span>
             {state !== "unknown" && says !== reason && <p>{withCode(said({ ...meaning, reason: says }))}</p>}
           </li>
         ))}

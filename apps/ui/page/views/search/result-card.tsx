@@ -50,13 +50,9 @@ function isHeading(line: ShownLine | undefined): boolean {
 
 /** The page of a result, at its best line. */
 export function resultHref(result: FoundResult): string {
-  return isConversation(result)
-    ? pathWith("/sessions", { file: result.path })
-    : noteHref(result.path, { line: String(bestLineNumber(result)) });
-}
-
-export function isConversation({ source }: Pick<FoundResult, "source">): boolean {
-  return source !== "memory";
+  return result.source === "memory"
+    ? noteHref(result.path, { line: String(bestLineNumber(result)) })
+    : pathWith("/sessions", { file: result.path });
 }
 
 function iconOf({ source, path }: FoundResult): IconName {
@@ -80,7 +76,7 @@ export function ResultCard({ result, file, isChosen, onChoose }: ResultCardProps
   const above = [title, ...sections];
   const isShownAbove = (line: ShownLine): boolean => above.includes(/^#+ (.*)$/u.exec(textOf(line))?.[1] ?? "–");
   // The heading is the first line.
-  const lines = linesAround(heading === undefined || isConversation(result) ? result.lines : result.lines.slice(1));
+  const lines = linesAround(heading === undefined || source !== "memory" ? result.lines : result.lines.slice(1));
   return (
     <li class="result" aria-current={isChosen} onClick={onChoose} onFocusCapture={onChoose}>
       <h2>
@@ -110,25 +106,18 @@ const partNames = ["words", "names", "dates", "meaning"] as const;
 
 /** What a score is made of. */
 export function Parts({ parts }: { parts: ScoreParts }): VNode {
+  const { rerank } = parts;
   return (
-    <>
-      <dl class="facts small">
-        {partNames.map((name) => {
-          if (parts[name] < 0.005) return null;
-          const label = t(`search.part.${name}`);
-          return [
-            <dt key={name}>{label}</dt>,
-            <dd key={label}>
-              <meter value={parts[name]} aria-label={label} /> {parts[name].toFixed(2)}
-            </dd>,
-          ];
-        })}
-      </dl>
-      {parts.rerank && (
-        <p class="small">
-          {t("search.part.rerank", { before: formatted(parts.rerank.before), after: formatted(parts.rerank.after) })}
-        </p>
+    <div class="parts small">
+      {partNames.map(
+        (name) =>
+          parts[name] >= 0.005 && (
+            <label key={name}>
+              {t(`search.part.${name}`)} <meter value={parts[name]} /> {parts[name].toFixed(2)}
+            </label>
+          ),
       )}
-    </>
+      {rerank && t("search.part.rerank", { before: formatted(rerank.before), after: formatted(rerank.after) })}
+    </div>
   );
 }

@@ -1,20 +1,20 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { FoundResult } from "../../../src/api-types.ts";
-import { CopyButton, Failed, Icon, Loading } from "../../components/common-components.tsx";
+import { CopyButton, Icon, Loading } from "../../components/common-components.tsx";
 import { OpenInEditor } from "../../components/open-in-editor.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { NoteBody } from "../notes/note-body.tsx";
 import { matchesIn, Passage } from "../notes/passage.tsx";
-import { bestLineNumber, isConversation, resultHref } from "./result-card.tsx";
+import { bestLineNumber, resultHref } from "./result-card.tsx";
 
 /** The whole note of a result beside the list, at its passage. */
 export function ResultPreview({ result }: { result: FoundResult }): VNode {
-  const { path, startLine, endLine, citation } = result;
+  const { path, source, startLine, endLine, citation } = result;
   const lines = startLine === endLine ? `L${startLine}` : `L${startLine}-L${endLine}`;
-  const asked = isConversation(result) ? undefined : pathWith("/api/notes/file", { path });
+  const asked = source === "memory" ? pathWith("/api/notes/file", { path }) : undefined;
   const { data, error } = useQuery<NoteContent>(asked);
   return (
     <aside class="detail" aria-label={t("search.preview")}>
@@ -28,8 +28,7 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
       </p>
       <p class="faint small mono">{path}</p>
       {asked === undefined && <Passage lines={result.lines} path={path} />}
-      {error && <Failed error={error} />}
-      {asked !== undefined && data === undefined && error === undefined && <Loading lines={6} />}
+      {asked !== undefined && data === undefined && <Loading error={error} lines={6} />}
       {data && (
         <NoteBody
           path={path}

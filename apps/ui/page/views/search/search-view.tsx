@@ -2,8 +2,8 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SearchReport } from "@memslot/core";
 import type { FoundResult, SearchAnswer, AgentAnswer } from "../../../src/api-types.ts";
-import { CopyButton, Failed, Icon, IconButton, Loading, Tabs, withCode } from "../../components/common-components.tsx";
-import { moveFocus, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
+import { CopyButton, Icon, IconButton, Loading, Tabs, withCode } from "../../components/common-components.tsx";
+import { moveByArrows, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
 import { useQuery } from "../../state/queries.ts";
@@ -12,7 +12,7 @@ import { said, saidTogether, t } from "../../words/translate.ts";
 import { NoNotes } from "../notes/no-notes.tsx";
 import { WhyPanel } from "./explanation-panel.tsx";
 import { isPinned, pin, questions, searchPath } from "./questions.ts";
-import { bestLineNumber, isConversation, ResultCard, resultHref } from "./result-card.tsx";
+import { bestLineNumber, ResultCard, resultHref } from "./result-card.tsx";
 import { ResultPreview } from "./result-preview.tsx";
 import { SearchField } from "./search-field.tsx";
 
@@ -21,18 +21,17 @@ import "./search.css";
 const tabs = ["results", "why", "agent"] as const;
 const mostResults = 200;
 const mostTokens = 4000;
+const field = ".question input";
 const links = ".result h2 a";
-
-function focusField(): void {
-  document.querySelector<HTMLElement>(".question input")?.focus();
-}
 
 /** The query, its results, and why. */
 export default function SearchView(): VNode {
   const asked = query.value.get("q") ?? "";
   const tab = tabs.find((name) => name === query.value.get("tab")) ?? "results";
   const [settled, setSettled] = useState(asked);
-  useShortcuts([{ keys: "Escape", label: "keys.back", run: focusField }]);
+  useShortcuts([
+    { keys: "Escape", label: "keys.back", run: () => document.querySelector<HTMLElement>(field)?.focus() },
+  ]);
   return (
     <>
       <h1 class="hidden">{t("search.title")}</h1>
@@ -63,8 +62,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   useFocusKeys(links);
   useShortcuts([{ keys: "e", label: "keys.edit", run: () => edit(previewed.current) }]);
   if (path === undefined) return <Begin />;
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading lines={9} />;
+  if (data === undefined) return <Loading error={error} lines={9} />;
   const { results, report } = data;
   const shown = results[Math.min(chosen, results.length - 1)];
   // The preview waits for a pause, so that it neither flickers nor delays the results of a key.
@@ -90,7 +88,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
       <AnswerState report={report} isEmpty={results.length === 0} />
       <div class="split results-split">
         <div class="list">
-          <ol class="results plain" onKeyDown={moveByArrows}>
+          <ol class="results plain" onKeyDown={(event) => moveByArrows(event, `${field}, ${links}`)}>
             {results.map((result, index) => (
               <ResultCard
                 key={`${result.source} ${result.path} ${result.startLine} ${bestLineNumber(result)}`}
@@ -109,30 +107,19 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
   );
 }
 
-/** Arrow keys move between results; above the first one is the field. */
-function moveByArrows(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined) return;
-  event.preventDefault();
-  if (document.activeElement === document.querySelector(links) && step < 0) focusField();
-  else moveFocus(links, step);
-}
-
 /** Opens the note of a result in the editor, at its line. */
 function edit(result: FoundResult | undefined): void {
-  if (result !== undefined && !isConversation(result)) go(`${resultHref(result)}&edit=1`);
+  if (result?.source === "memory") go(`${resultHref(result)}&edit=1`);
 }
 
 /** Results that were found and are not listed. */
-function More({ report: { dropped, found }, shown }: { report: SearchReport; shown: number }): VNode | null {
+function More({ report: { dropped, found }, shown }: { report: SearchReport; shown: number }): VNode {
   const left = dropped.limit + (dropped.tokens ?? 0);
-  if (left === 0 && dropped.minScore === 0) return null;
-  const isMost = Number(query.value.get("max")) >= Math.min(mostResults, shown + left);
-  const more = { max: String(Math.min(mostResults, shown + left)), tokens: String(mostTokens) };
+  const max = Math.min(mostResults, shown + left);
   return (
     <p class="row">
-      {left > 0 && !isMost && (
-        <button type="button" onClick={() => goWith(more)}>
+      {left > 0 && Number(query.value.get("max")) < max && (
+        <button type="button" onClick={() => goWith({ max: String(max), tokens: String(mostTokens) })}>
           {t(found?.more === true ? "search.more.atLeast" : "search.more", { count: left })}
         </button>
       )}
@@ -176,8 +163,7 @@ function PinButton({ text }: { text: string }): VNode {
 function AgentPanel({ asked }: { asked: string }): VNode {
   const path = asked === "" ? undefined : pathWith("/api/search/agent", { q: asked });
   const { data, error } = useQuery<AgentAnswer>(path);
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return asked === "" ? <p class="faint">{t("search.field")}</p> : <Loading />;
+  if (data === undefined) return asked === "" ? <p class="faint">{t("search.field")}</p> : <Loading error={error} />;
   return (
     <section>
       <p class="row">
@@ -190,15 +176,14 @@ function AgentPanel({ asked }: { asked: string }): VNode {
   );
 }
 
-const signs = { strong: "●", weak: "◐", none: "○" } as const;
-const classes = { strong: "good", weak: "warn", none: "bad" } as const;
+const kinds = { strong: "good", weak: "warn", none: "bad" } as const;
 
 /** Confidence of the answer. */
 function Match({ report: { match } }: { report: SearchReport }): VNode | null {
   if (match === undefined) return null;
   return (
-    <p class={`grow ${classes[match.level]}`}>
-      <span aria-hidden="true">{signs[match.level]}</span> {t(`search.match.${match.level}`)}
+    <p class={`grow sign ${kinds[match.level]}`}>
+      {t(`search.match.${match.level}`)}
       {match.reason !== undefined && <span class="faint"> · {said(match)}</span>}
     </p>
   );
@@ -206,8 +191,14 @@ function Match({ report: { match } }: { report: SearchReport }): VNode | null {
 
 /** Conditions that limit the answer, and how the query was read. */
 function AnswerState({ report, isEmpty }: { report: SearchReport; isEmpty: boolean }): VNode {
-  const { readings, state, reasons = [], action, actions = [{ reason: action }], filters } = report;
+  const { readings = [], state, reasons = [], action, actions = [{ reason: action }] } = report;
   const why = t("search.because", { reason: saidTogether(reasons), action: actions.map(said).join(" ") });
+  const { since, until, unreadReasons = [] } = report.filters ?? {};
+  const read = [
+    ...readings.map(({ word, as }) => t("search.read", { word, as })),
+    ...unreadReasons.map(said),
+    ...((since ?? until) === undefined ? [] : [`${since ?? "…"} – ${until ?? "…"}`]),
+  ];
   return (
     <>
       {state !== "ok" && (
@@ -216,17 +207,9 @@ function AnswerState({ report, isEmpty }: { report: SearchReport; isEmpty: boole
         </p>
       )}
       {state === "ok" && isEmpty && <p>{withCode(why)}</p>}
-      {readings?.map(({ word, as }) => (
-        <p key={word}>{t("search.read", { word, as })}</p>
+      {read.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
       ))}
-      {filters?.unreadReasons?.map((each) => (
-        <p key={each.reason}>{said(each)}</p>
-      ))}
-      {filters && (filters.since ?? filters.until) !== undefined && (
-        <p class="faint small">
-          {filters.since ?? "…"} – {filters.until ?? "…"}
-        </p>
-      )}
     </>
   );
 }

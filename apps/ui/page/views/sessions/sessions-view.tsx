@@ -1,7 +1,7 @@
-import type { ListedTranscript } from "@memslot/agent-kit";
+import type { HandOver, ListedTranscript } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { SessionsAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, Icon, languageOf, Loading, Tabs } from "../../components/common-components.tsx";
+import { Empty, Icon, languageOf, Loading, Tabs } from "../../components/common-components.tsx";
 import { moveByArrows, useFocusKeys, useShortcuts } from "../../components/shortcuts.ts";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { pathWith } from "../../state/api-client.ts";
@@ -12,18 +12,8 @@ import { Cited, TranscriptPane } from "./transcript-pane.tsx";
 
 import "./sessions.css";
 
-/** A row of a list. */
-interface Row {
-  key: string;
-  title: string;
-  /** Names the conversation for hosts and files: a tooltip. */
-  id: string;
-  /** Of the transcript; absent if there is none. */
-  path?: string;
-  /** Formatted when the row is visible: dates of thousands of rows take long. */
-  facts: () => (string | false | undefined)[];
-  more?: VNode | undefined;
-}
+/** A row of a list: a conversation, compacted messages, or both. */
+type Row = Partial<ListedTranscript & Omit<HandOver, "messages">> & { key: string };
 
 const tabs = ["sessions", "handOvers", "journal"] as const;
 const rowPixels = 53;
@@ -38,22 +28,14 @@ export default function SessionsView(): VNode {
     pathWith("/sessions", { tab: query.value.get("tab") ?? undefined, filter, file });
   useFocusKeys(links);
   useShortcuts([{ keys: "Escape", label: "keys.back", run: () => go(hrefOf()) }]);
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading lines={9} />;
+  if (data === undefined) return <Loading error={error} lines={9} />;
   const { count, broken } = data.handOvers;
   const counts = { sessions: data.sessions.count, handOvers: count, journal: data.journal.count };
-  if (open === undefined && counts.sessions + counts.handOvers + counts.journal === 0)
-    return (
-      <>
-        <h1>{t("sessions.title")}</h1>
-        <Empty title={t("sessions.empty.title")} icon="messages-square">
-          <p>{t("sessions.empty.text")}</p>
-        </Empty>
-      </>
-    );
   const all = rowsOf(tab, data);
   const wanted = filter.trim().toLocaleLowerCase();
-  const rows = all.filter(({ title, id }) => `${title}\n${id}`.toLocaleLowerCase().includes(wanted));
+  const rows = all.filter(({ title, sessionKey, sessionId }) =>
+    [title, sessionKey ?? sessionId].join("\n").toLocaleLowerCase().includes(wanted),
+  );
   const found = rows.findIndex(({ path }) => path !== undefined && path === open);
   return (
     <div class={open === undefined ? "split sessions" : "split sessions has-detail"}>
@@ -74,7 +56,13 @@ export default function SessionsView(): VNode {
           onInput={(event) => goWith({ filter: event.currentTarget.value }, { replace: true })}
         />
         <div id="sessions-panel" role="tabpanel" aria-labelledby={`sessions-${tab}`}>
-          {rows.length === 0 && <p class="faint">{t("sessions.none")}</p>}
+          {tab === "sessions" && counts.sessions === 0 ? (
+            <Empty title={t("sessions.empty.title")} icon="messages-square">
+              <p>{t("sessions.empty.text")}</p>
+            </Empty>
+          ) : (
+            rows.length === 0 && <p class="faint">{t("sessions.none")}</p>
+          )}
           {tab === "handOvers" && broken > 0 && <p class="warn">{t("sessions.flushes.broken", { count: broken })}</p>}
           <VirtualList
             key={tab}
@@ -82,22 +70,9 @@ export default function SessionsView(): VNode {
             items={rows}
             keyOf={({ key }) => key}
             rowPixels={rowPixels}
-            current={found < 0 ? undefined : found}
-            rowOf={({ title, id, path, facts, more }, index) => (
-              <div class="session">
-                <a
-                  class="title"
-                  {...(path && { href: hrefOf(path) })}
-                  title={id}
-                  aria-current={index === found || undefined}
-                >
-                  <span class="line" lang={languageOf(title)}>
-                    {title}
-                  </span>
-                  <span class="faint small">{facts().filter(Boolean).join(" · ")}</span>
-                </a>
-                {more}
-              </div>
+            current={found}
+            rowOf={(row, index) => (
+              <SessionRow row={row} href={row.path && hrefOf(row.path)} isOpen={index === found} />
             )}
           />
           {all.length < counts[tab] && (
@@ -107,7 +82,7 @@ export default function SessionsView(): VNode {
       </aside>
       <div class="detail">
         {open === undefined ? (
-          <p class="faint">{t("sessions.choose")}</p>
+          counts[tab] > 0 && <p class="faint">{t("sessions.choose")}</p>
         ) : (
           <>
             <a class="back button quiet" href={hrefOf()}>
@@ -122,42 +97,41 @@ export default function SessionsView(): VNode {
 }
 
 function rowsOf(tab: (typeof tabs)[number], { sessions, journal, handOvers }: SessionsAnswer): Row[] {
-  if (tab !== "handOvers") return (tab === "journal" ? journal : sessions).transcripts.map(rowOf);
-  const bySession = new Map(sessions.transcripts.map((each) => [each.sessionId, rowOf(each)]));
-  return handOvers.all.map(({ state, at, messages, sessionId, sessionKey, tries = 0, lastError, citations = [] }) => {
-    return {
-      title: t("sessions.untitled"),
-      id: sessionId,
-      ...bySession.get(sessionId),
-      ...(sessionKey !== undefined && { id: sessionKey }),
-      key: `${sessionId} ${at}`,
-      facts: () => [t(`sessions.state.${state}`), t("sessions.messages", { count: messages }), when(at)],
-      more: (
-        <>
-          {lastError !== undefined && (
-            <p class="bad small">{t("sessions.tries", { count: tries, error: lastError })}</p>
-          )}
-          {citations.length > 0 && (
-            <p class="small">
-              {t("sessions.written")} <Cited places={citations} />
-            </p>
-          )}
-        </>
-      ),
-    };
+  if (tab !== "handOvers")
+    return (tab === "journal" ? journal : sessions).transcripts.map((each) => ({ ...each, key: each.path }));
+  const bySession = new Map(sessions.transcripts.map((each) => [each.sessionId, each]));
+  return handOvers.all.map((each) => {
+    return { ...bySession.get(each.sessionId), ...each, key: `${each.sessionId} ${each.at}` };
   });
 }
 
-function rowOf({ path, title, to, messages, audience, sessionId, sessionKey }: ListedTranscript): Row {
-  return {
-    key: path,
-    title: title ?? t("sessions.untitled"),
-    id: sessionKey ?? sessionId,
-    path,
-    facts: () => [
-      to && when(to),
-      messages !== undefined && t("sessions.messages", { count: messages }),
-      audience === "shared" && t("sessions.audience.shared"),
-    ],
-  };
+function SessionRow({ row, href, isOpen }: { row: Row; href: string | undefined; isOpen: boolean }): VNode {
+  const { title = t("sessions.untitled"), to, at = to, messages, tries = 0, lastError, citations = [] } = row;
+  const facts = [
+    row.state && t(`sessions.state.${row.state}`),
+    at && when(at),
+    messages !== undefined && t("sessions.messages", { count: messages }),
+    row.audience === "shared" && t("sessions.audience.shared"),
+  ];
+  return (
+    <div class="session">
+      <a
+        class="title"
+        {...(href && { href })}
+        title={row.sessionKey ?? row.sessionId}
+        aria-current={isOpen || undefined}
+      >
+        <span class="line" lang={languageOf(title)}>
+          {title}
+        </span>
+        <span class="faint small">{facts.filter(Boolean).join(" · ")}</span>
+      </a>
+      {lastError !== undefined && <p class="bad small">{t("sessions.tries", { count: tries, error: lastError })}</p>}
+      {citations.length > 0 && (
+        <p class="small">
+          {t("sessions.written")} <Cited places={citations} />
+        </p>
+      )}
+    </div>
+  );
 }

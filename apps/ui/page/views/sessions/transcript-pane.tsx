@@ -1,7 +1,7 @@
 import type { TranscriptFacts, TranscriptPage, TranscriptShown } from "@memslot/agent-kit";
 import type { ComponentChildren, VNode } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { Failed, IconButton, languageOf, Loading } from "../../components/common-components.tsx";
+import { IconButton, languageOf, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { VirtualList } from "../../components/virtual-list.tsx";
 import { pathWith } from "../../state/api-client.ts";
@@ -31,8 +31,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   );
   const field = useRef<HTMLInputElement>(null);
   useShortcuts([{ keys: "mod+f", label: "sessions.find", run: () => field.current?.focus() }]);
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading />;
+  if (data === undefined) return <Loading error={error} />;
   const { start, end, bytes: size, broken } = data;
   const place = Math.min(hit, hits.length - 1);
   const asked = at === undefined ? undefined : entries.findIndex((entry) => entry.start >= Number(at));
@@ -118,8 +117,7 @@ const fatesOf = ["saved", "digest", "waiting", "kept"] as const;
 /** Compactions and queries. Loads later, as a long transcript takes a while to read. */
 function Facts({ path }: { path: string }): VNode | null {
   const { data, error } = useQuery<TranscriptFacts & { bytes: number }>(pathWith("/api/sessions/facts", { path }));
-  if (error) return <Failed error={error} />;
-  if (data === undefined) return <Loading lines={1} />;
+  if (data === undefined) return <Loading error={error} lines={1} />;
   const { messages, results, compactions, compactionCount, recalls, recallCount, from, to, bytes: size } = data;
   const facts = [
     [from, to].flatMap((at) => (at === undefined ? [] : when(at))).join(" – "),

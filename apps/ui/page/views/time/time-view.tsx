@@ -1,7 +1,7 @@
 import type { ListedTranscript } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { DayAnswer, TimeAnswer } from "../../../src/api-types.ts";
-import { Empty, Failed, IconButton, Loading } from "../../components/common-components.tsx";
+import { Empty, IconButton, Loading } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
@@ -29,9 +29,7 @@ export default function TimeView(): VNode {
     { keys: "[", label: "time.dayBefore", run: step(-1) },
     { keys: "]", label: "time.dayAfter", run: step(1) },
   ]);
-  const failure = error ?? columns.error;
-  if (failure) return <Failed error={failure} />;
-  if (data === undefined || chosen === undefined) return <Loading />;
+  if (data === undefined || chosen === undefined) return <Loading error={error} />;
   if (data.days.length === 0)
     return (
       <Empty title={t("time.empty.title")} icon="calendar-days">
@@ -63,7 +61,7 @@ export default function TimeView(): VNode {
       </p>
       <div class="days">
         {columns.data?.map((each) => <Day key={each.day} answer={each} isChosen={each.day === chosen} />) ?? (
-          <Loading lines={6} />
+          <Loading error={columns.error} lines={6} />
         )}
       </div>
     </>

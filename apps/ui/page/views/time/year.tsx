@@ -18,11 +18,11 @@ export function Year({ chosen, today, days: known }: Pick<TimeAnswer, "today" | 
   const isMoving = useRef(false);
   const year = chosen.slice(0, 4);
   useEffect(() => {
-    const cell = box.current?.querySelector('button[tabindex="0"]');
-    if (!(cell instanceof HTMLElement) || !box.current) return;
-    const [own, all] = [cell, box.current].map((each) => each.getBoundingClientRect().top);
-    box.current.scrollTop += (own ?? 0) - (all ?? 0) - box.current.clientHeight / 2;
-    if (isMoving.current) cell.focus({ preventScroll: true });
+    const cell = box.current?.querySelector<HTMLElement>('button[tabindex="0"]');
+    const week = cell?.closest<HTMLElement>('[role="row"]');
+    if (!box.current || !week) return;
+    box.current.scrollTop = week.offsetTop - box.current.clientHeight / 2;
+    if (isMoving.current) cell?.focus({ preventScroll: true });
     isMoving.current = false;
   }, [chosen]);
   const onKeyDown = (event: KeyboardEvent): void => {
