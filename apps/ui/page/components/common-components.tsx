@@ -148,7 +148,7 @@ export function failureText(error: unknown): string {
   return partsOf(error).filter(Boolean).join(" ");
 }
 
-export function Failed({ error }: { error: AskError }): VNode {
+function Failed({ error }: { error: AskError }): VNode {
   const [kind, message] = partsOf(error);
   return (
     <div class="failed" role="alert">

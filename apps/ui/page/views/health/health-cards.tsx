@@ -9,23 +9,21 @@ const mostSyncs = 12;
 interface CardProps {
   title: WordName;
   children?: ComponentChildren;
-  /** Of a table; no rows: "None". */
-  rows?: readonly (readonly ComponentChildren[])[];
   head?: readonly WordName[];
-  /** Values by their names; a name without a value is left out. */
-  facts?: Partial<Record<WordName, string | undefined>>;
+  /** Without those that have no value in their second cell; no rows: "None". */
+  rows?: readonly (readonly ComponentChildren[])[];
 }
 
-export function Card({ title, children, rows, head = [], facts = {} }: CardProps): VNode {
-  const named = Object.entries(facts).filter(([, value]) => value);
+export function Card({ title, children, head = [], rows = [[]] }: CardProps): VNode {
+  const filled = rows.filter(([, value]) => value);
   return (
     <section class="card">
       <h2>{t(title)}</h2>
       {children}
-      {rows?.length === 0 && <p class="faint">{t("health.none")}</p>}
-      {rows !== undefined && rows.length > 0 && (
+      {rows.length === 0 && <p class="faint">{t("health.none")}</p>}
+      {filled.length > 0 && (
         <table>
-          {[head.map((name) => t(name)), ...rows].map((cells, row) => {
+          {[head.map((name) => t(name)), ...filled].map((cells, row) => {
             const Cell = row === 0 ? "th" : "td";
             return (
               <tr key={row}>
@@ -37,35 +35,31 @@ export function Card({ title, children, rows, head = [], facts = {} }: CardProps
           })}
         </table>
       )}
-      <dl class="facts">
-        {named.map(([name, value]) => [<dt key={name}>{t(name as WordName)}</dt>, <dd key={value}>{value}</dd>])}
-      </dl>
     </section>
   );
 }
 
 /** Indexed files by source, the location of the index, and how changes are detected. */
 export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
-  const { storage, freshness, lastSync, sourceCounts = [] } = now;
-  const counts = [t("health.line.files", { count: now.files ?? 0 }), t("notes.passages", { count: now.chunks ?? 0 })];
-  const found = sourceCounts.filter(({ files }) => files > 0);
+  const { files = 0, chunks = 0, storage, freshness, lastSync } = now;
+  const { sourceCounts = [{ source: "memory", files, chunks }] } = now;
+  const counts = sourceCounts.map(({ source, ...of }) => {
+    const name = `source.${source}`;
+    const found = [t("health.line.files", { count: of.files }), t("notes.passages", { count: of.chunks })];
+    return [isWord(name) ? t(name) : source, of.files > 0 && found.join(" · ")];
+  });
   return (
     <Card
       title="health.index"
-      head={["health.source", "health.files", "health.chunks", "health.bytes"]}
-      rows={found.map(({ source, files, chunks, bytes: size }) => {
-        const name = `source.${source}`;
-        return [isWord(name) ? t(name) : source, formatted(files), formatted(chunks), size && bytes(size)];
-      })}
-      facts={{
-        "health.place": now.dbPath,
-        "health.disk": storage && bytes(storage.databaseBytes + storage.walBytes),
-        "health.fresh": freshness && t(`health.by.${freshness.by}`),
-        "health.sync": lastSync === undefined ? t("health.sync.never") : when(lastSync.finishedAt),
-      }}
-    >
-      <p>{[...counts, now.backend].join(" · ")}</p>
-    </Card>
+      rows={[
+        ...counts,
+        [t("health.backend"), now.backend],
+        [t("health.place"), now.dbPath],
+        [t("health.disk"), storage && bytes(storage.databaseBytes + storage.walBytes)],
+        [t("health.fresh"), freshness && t(`health.by.${freshness.by}`)],
+        [t("health.sync"), lastSync === undefined ? t("health.sync.never") : when(lastSync.finishedAt)],
+      ]}
+    />
   );
 }
 
@@ -80,13 +74,13 @@ export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pi
   return (
     <Card
       title="health.meaning"
-      facts={{
-        "health.provider": now.provider,
-        "health.model": now.model,
-        "health.vectors": now.vector && formatted(now.vector.embedded ?? 0),
-        "health.budget": budget && t("common.of", { part: budget.usedToday, all: budget.tokensPerDay }),
-        "health.spaces": spaces?.join("; "),
-      }}
+      rows={[
+        [t("health.provider"), now.provider],
+        [t("health.model"), now.model],
+        [t("health.vectors"), now.vector && formatted(now.vector.embedded ?? 0)],
+        [t("health.budget"), budget && t("common.of", { part: budget.usedToday, all: budget.tokensPerDay })],
+        [t("health.spaces"), spaces?.join("; ")],
+      ]}
     >
       {now.embedding && <p class="faint">{withCode(said(now.embedding))}</p>}
       {circuit && (

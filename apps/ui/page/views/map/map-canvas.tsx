@@ -4,8 +4,8 @@ import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { theme } from "../../state/preferences.ts";
 import { t } from "../../words/translate.ts";
-import { drawLabels, drawPoints, type Label } from "./draw-map.ts";
-import { type Frame, type Places, mostZoom, pointAt, zoomTo } from "./map-viewport.ts";
+import { drawLabels, drawPoints, type Frame, type Label, mostZoom, pointAt, zoomTo } from "./draw-map.ts";
+import type { Places } from "./map-groups.ts";
 
 interface PictureProps {
   places: Places;
@@ -21,7 +21,14 @@ interface PictureProps {
 
 const reach = 12;
 const step = 60;
-const zoomStep = 1.4;
+/** Keys that move the map, and those that zoom it; 0 shows all. */
+const moves: Record<string, [x: number, y: number]> = {
+  ArrowLeft: [step, 0],
+  ArrowRight: [-step, 0],
+  ArrowUp: [0, step],
+  ArrowDown: [0, -step],
+};
+const factors: Record<string, number> = { "+": 1.4, "=": 1.4, "-": 1 / 1.4, 0: 0 };
 const by = createZoom<HTMLCanvasElement, unknown>().scaleExtent([1, mostZoom]);
 const within = by.constrain();
 // The map is not moved out of the picture.
@@ -65,37 +72,27 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
     pointAt(places, frame, offsetX, offsetY, reach);
   const press = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { k } = frame.zoom;
-    const move = (x: number, y: number) => () => by.translateBy(on(), (x * step) / k, (y * step) / k);
-    const grow = (factor: number) => () => by.scaleBy(on(), factor);
-    const keys: Record<string, (() => void) | undefined> = {
-      ArrowLeft: move(1, 0),
-      ArrowRight: move(-1, 0),
-      ArrowUp: move(0, 1),
-      ArrowDown: move(0, -1),
-      "+": grow(zoomStep),
-      "=": grow(zoomStep),
-      "-": grow(1 / zoomStep),
-      "0": grow(1 / k),
-    };
-    const act = keys[event.key];
-    if (act === undefined) return;
+    const [move, factor] = [moves[event.key], factors[event.key]];
+    if (move) by.translateBy(on(), move[0] / frame.zoom.k, move[1] / frame.zoom.k);
+    else if (factor !== undefined) by.scaleBy(on(), factor);
+    else return;
     event.preventDefault();
-    act();
   };
   return (
-    <div class="map-picture" role="group" aria-label={t("map.picture")} tabIndex={0} onKeyDown={press}>
-      <canvas
-        ref={canvas}
-        aria-hidden="true"
-        onPointerMove={(event) => event.buttons === 0 && onHover(under(event))}
-        onPointerLeave={() => onHover(undefined)}
-        onClick={(event) => {
-          // After a drag there is no click.
-          const index = under(event);
-          if (index !== undefined) onOpen(index);
-        }}
-      />
-    </div>
+    <canvas
+      ref={canvas}
+      class="map-picture"
+      role="group"
+      aria-label={t("map.picture")}
+      tabIndex={0}
+      onKeyDown={press}
+      onPointerMove={(event) => event.buttons === 0 && onHover(under(event))}
+      onPointerLeave={() => onHover(undefined)}
+      onClick={(event) => {
+        // After a drag there is no click.
+        const index = under(event);
+        if (index !== undefined) onOpen(index);
+      }}
+    />
   );
 }

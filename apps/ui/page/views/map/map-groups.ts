@@ -1,4 +1,7 @@
-import type { Places } from "./map-viewport.ts";
+import type { MemoryMap } from "@memslot/core";
+
+/** Coordinates of points, -1 to 1. */
+export type Places = Pick<MemoryMap, "x" | "y">;
 
 /** Points that are close together. */
 export interface Group {

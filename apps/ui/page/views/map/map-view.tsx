@@ -1,4 +1,3 @@
-import type { MemoryMap } from "@memslot/core";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { MapAnswer } from "../../../src/api-types.ts";
@@ -10,8 +9,7 @@ import { t } from "../../words/translate.ts";
 import { noteHref } from "../notes/note-addresses.ts";
 import { transcriptHref } from "../sessions/transcript-pane.tsx";
 import { MapPicture } from "./map-canvas.tsx";
-import { folderOf, type Group, groupsOf, kindsOf } from "./map-groups.ts";
-import type { Places } from "./map-viewport.ts";
+import { folderOf, type Group, groupsOf, kindsOf, type Places } from "./map-groups.ts";
 import type { FinePoints } from "./umap-layout.ts";
 
 import "./map.css";
@@ -118,21 +116,20 @@ function useFinerMap(map: MapAnswer): { map: MapAnswer; isWorking: boolean } {
     worker.addEventListener("error", () => done());
     // Signed bytes in Base64.
     const values = Int8Array.from(atob(map.fine ?? ""), (sign) => (sign.charCodeAt(0) << 24) >> 24);
-    worker.postMessage({ values, dimensions: values.length / map.x.length, x: map.x, y: map.y } satisfies FinePoints);
+    worker.postMessage({ values, x: map.x, y: map.y } satisfies FinePoints);
     return () => worker.terminate();
   }, [map]);
   return { map: finer?.shown ?? map, isWorking: finer?.of !== map };
 }
 
 /** The words of each group; those of the last groups until they come. */
-function useWords(map: MemoryMap, groups: readonly Group[]): readonly string[] {
+function useWords(map: MapAnswer, groups: readonly Group[]): readonly string[] {
   const [words, setWords] = useState<readonly string[]>([]);
   useEffect(() => {
     const controller = new AbortController();
-    const { signal } = controller;
     const passage = (index: number): string => `${placeOf(map, index)}-${map.endLine[index]}`;
     const body = { groups: groups.map(({ members }) => members.slice(0, sampled).map(passage)) };
-    ask<readonly (readonly string[])[]>("/api/map/labels", { body, signal }).then(
+    ask<readonly (readonly string[])[]>("/api/map/labels", { body, signal: controller.signal }).then(
       (answer) => setWords(answer.map((each) => each.join(" · "))),
       () => undefined,
     );
@@ -142,11 +139,11 @@ function useWords(map: MemoryMap, groups: readonly Group[]): readonly string[] {
 }
 
 /** `path:12`. */
-function placeOf({ notes, note, startLine }: MemoryMap, index: number): string {
+function placeOf({ notes, note, startLine }: MapAnswer, index: number): string {
   return `${notes[note[index] ?? -1]?.path}:${startLine[index]}`;
 }
 
-function passageHref({ notes, note, startLine }: MemoryMap, index: number): string {
+function passageHref({ notes, note, startLine }: MapAnswer, index: number): string {
   const { path = "", source } = notes[note[index] ?? -1] ?? {};
   return source === "memory" ? noteHref(path, { line: String(startLine[index]) }) : transcriptHref(path);
 }

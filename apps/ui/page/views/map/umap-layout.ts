@@ -1,5 +1,5 @@
 import { UMAP } from "umap-js";
-import type { Places } from "./map-viewport.ts";
+import type { Places } from "./map-groups.ts";
 
 /** Points that are laid out; the others are placed beside them. */
 const mostLandmarks = 2_000;
@@ -7,21 +7,17 @@ const neighbours = 15;
 /** Half of the width of a layout at the beginning, in units of UMAP. */
 const spread = 10;
 
-/** Points with their first layout. */
-export interface FinePoints extends Places {
-  /** Concatenated vectors, as in `MemoryMap.fine`. */
-  values: Int8Array;
-  dimensions: number;
-}
+/** Points with their first layout, and their concatenated vectors, as in `MemoryMap.fine`. */
+export type FinePoints = Places & { values: Int8Array };
 
 /**
  * Lays points out on a plane (UMAP, McInnes et al. 2018), -1 to 1, reproducibly. It begins with the first layout, so that
- * points stay near it. Undefined for too few points.
+ * points stay near it. Undefined for too few points, or without vectors.
  */
-export function refine({ values, dimensions, x, y }: FinePoints): Places | undefined {
-  const count = Math.floor(values.length / dimensions);
-  // Without dimensions the count is no number.
-  if (!(count > neighbours)) return undefined;
+export function refine({ values, x, y }: FinePoints): Places | undefined {
+  const count = x.length;
+  if (values.length === 0 || count <= neighbours) return undefined;
+  const dimensions = values.length / count;
   const step = Math.ceil(count / mostLandmarks);
   const points = Array.from({ length: count }, (_, at) => [...values.subarray(at * dimensions, (at + 1) * dimensions)]);
   const landmarks = points.filter((_, index) => index % step === 0);

@@ -3,15 +3,9 @@ import { pathWith } from "../../state/api-client.ts";
 import { query } from "../../state/page-address.ts";
 import { keep, keptJson } from "../../state/preferences.ts";
 
-/** Options of the search in the address; `shared`: as in a group or channel. */
-const options = ["max", "tokens", "min", "shared"] as const;
-
-/** The path of a request for the query, with the options in the address. */
+/** The path of a request for the query, with the options of the search in the address. */
 export function searchPath(route: string, given: Parameters<typeof pathWith>[1]): string {
-  return pathWith(route, {
-    ...Object.fromEntries(options.map((name) => [name, query.value.get(name) ?? ""])),
-    ...given,
-  });
+  return pathWith(route, { ...Object.fromEntries(query.value), tab: undefined, target: undefined, ...given });
 }
 
 export interface KeptQuestion {
@@ -22,7 +16,14 @@ export interface KeptQuestion {
 const mostRecent = 12;
 
 /** Questions of this browser: pinned ones first, then the latest. */
-export const questions = signal<readonly KeptQuestion[]>(readQuestions());
+export const questions = signal<readonly KeptQuestion[]>(
+  // Without what another version has written.
+  [keptJson("questions")].flat().filter(isQuestion),
+);
+
+function isQuestion(kept: unknown): kept is KeptQuestion {
+  return typeof (kept as Partial<KeptQuestion> | null | undefined)?.text === "string";
+}
 
 /** Keeps an asked question. */
 export function remember(text: string): void {
@@ -38,12 +39,4 @@ export function pin(text: string, isKept: boolean): void {
 
 export function isPinned(text: string): boolean {
   return questions.value.some((each) => each.text === text && each.isPinned);
-}
-
-/** Without what another version has written. */
-function readQuestions(): KeptQuestion[] {
-  const all = keptJson("questions");
-  return Array.isArray(all)
-    ? (all as Partial<KeptQuestion>[]).filter((each): each is KeptQuestion => typeof each?.text === "string")
-    : [];
 }

@@ -13,7 +13,6 @@ import { bestLineNumber, resultHref } from "./result-card.tsx";
 /** The whole note of a result beside the list, at its passage. */
 export function ResultPreview({ result }: { result: FoundResult }): VNode {
   const { path, source, startLine, endLine, citation } = result;
-  const lines = startLine === endLine ? `L${startLine}` : `L${startLine}-L${endLine}`;
   const asked = source === "memory" ? pathWith("/api/notes/file", { path }) : undefined;
   const { data, error } = useQuery<NoteContent>(asked);
   return (
@@ -23,7 +22,7 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
           <Icon name="maximize-2" />
           {t("common.open")}
         </a>
-        <CopyButton text={citation ?? `${path}#${lines}`} label={t("search.cite")} />
+        <CopyButton text={citation ?? `${path}#L${startLine}-L${endLine}`} label={t("search.cite")} />
         {asked !== undefined && <OpenInEditor path={path} line={bestLineNumber(result)} />}
       </p>
       <p class="faint small mono">{path}</p>

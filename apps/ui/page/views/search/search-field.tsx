@@ -1,12 +1,10 @@
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Option, OptionField } from "../../components/option-list.tsx";
+import { OptionField } from "../../components/option-list.tsx";
 import { moveFocus } from "../../components/shortcuts.ts";
-import { facts } from "../../state/api-client.ts";
 import { useNotes } from "../../state/notes-list.ts";
-import { go, query } from "../../state/page-address.ts";
+import { goWith } from "../../state/page-address.ts";
 import { answerTo } from "../../state/queries.ts";
-import { status } from "../../state/server-events.ts";
 import { t } from "../../words/translate.ts";
 import { completions } from "./complete-query.ts";
 import { remember, searchPath } from "./questions.ts";
@@ -34,11 +32,7 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   const ask = (text = typed, typing = true): void => {
     last.current = text;
     askedAt.current = performance.now();
-    const search = new URLSearchParams(query.value);
-    for (const name of ["max", "tokens", "min"]) search.delete(name);
-    if (text === "") search.delete("q");
-    else search.set("q", text);
-    go(search.size > 0 ? `/search?${search}` : "/search", { replace: true });
+    goWith({ q: text, max: undefined, tokens: undefined, min: undefined }, { replace: true });
     // The request leaves before the view is rendered again.
     if (text.trim() !== "") answerTo(searchPath("/api/search", { q: text, typing }));
   };
@@ -61,16 +55,7 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
       if (key !== undefined) clearTimeout(key);
     };
   }, [typed, isComposing]);
-  const known = {
-    notes: data?.notes ?? [],
-    tags: data?.tags ?? {},
-    sources: status.value?.sources ?? [],
-    today: facts.value?.today ?? "",
-  };
-  const found = isClosed ? [] : completions(typed, known);
-  const options = found.map(({ text, count, query: completed }): Option => {
-    return { id: text, text, hint: count === undefined ? undefined : String(count), run: () => setTyped(completed) };
-  });
+  const options = isClosed ? [] : completions(typed, data, setTyped);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.isComposing) return;
     if (event.key === "Escape" && options.length > 0) setClosed(true);

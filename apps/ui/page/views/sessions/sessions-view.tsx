@@ -22,10 +22,9 @@ const links = ".sessions .list a.title[href]";
 /** The conversations of the agent, their compacted messages and the journal: a list and the open transcript. */
 export default function SessionsView(): VNode {
   const { data, error } = useQuery<SessionsAnswer>("/api/sessions");
-  const [open, filter = ""] = ["file", "filter"].map((name) => query.value.get(name) ?? undefined);
-  const tab = tabs.find((name) => name === query.value.get("tab")) ?? "sessions";
-  const hrefOf = (file?: string): string =>
-    pathWith("/sessions", { tab: query.value.get("tab") ?? undefined, filter, file });
+  const { file: open, filter = "", tab: asked } = Object.fromEntries(query.value);
+  const tab = tabs.find((name) => name === asked) ?? "sessions";
+  const hrefOf = (file?: string): string => pathWith("/sessions", { tab: asked, filter, file });
   useFocusKeys(links);
   useShortcuts([{ keys: "Escape", label: "keys.back", run: () => go(hrefOf()) }]);
   if (data === undefined) return <Loading error={error} lines={9} />;

@@ -15,9 +15,7 @@ const nowhere = { from: undefined, before: undefined, at: undefined };
 
 /** One conversation, or a part of a large one, with its totals and a search. */
 export function TranscriptPane({ path, title }: { path: string; title: string | undefined }): VNode {
-  const [from, before, at, words = ""] = ["from", "before", "at", "find"].map(
-    (name) => query.value.get(name) ?? undefined,
-  );
+  const { from, before, at, find: words = "" } = Object.fromEntries(query.value);
   const { data, error } = useQuery<TranscriptPage>(pathWith("/api/sessions/read", { path, from, before, at }), {
     keep: true,
   });
@@ -37,10 +35,6 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
   const asked = at === undefined ? undefined : entries.findIndex((entry) => entry.start >= Number(at));
   const current = hits[place] ?? asked;
   const step = (steps: number): void => setHit((place + steps + hits.length) % Math.max(1, hits.length));
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") goWith({ find: undefined }, { replace: true });
-  };
   return (
     <section class="conversation" aria-label={title ?? path}>
       <h1 class="line" title={path} lang={languageOf(title ?? "")}>
@@ -59,7 +53,7 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
             setHit(0);
             goWith({ find: value }, { replace: true });
           }}
-          onKeyDown={onKeyDown}
+          onKeyDown={({ key, shiftKey }) => key === "Enter" && step(shiftKey ? -1 : 1)}
         />
         {pattern && (
           <>
@@ -128,36 +122,32 @@ function Facts({ path }: { path: string }): VNode | null {
   return (
     <>
       <p class="faint small">{facts.join(" · ")}</p>
-      <Folded title={t("sessions.compactions", { count: compactionCount })}>
-        {compactions.map(({ start, at, dropped, fates, text }) => (
-          <li key={start}>
-            <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
-            {t("sessions.dropped", { count: dropped })}
-            {fatesOf.map((fate) => fates[fate] && ` · ${t(`sessions.state.${fate}`)}: ${fates[fate]}`)}
-            <p class="said">{text}</p>
-          </li>
-        ))}
-      </Folded>
-      <Folded title={t("sessions.recalls", { count: recallCount })}>
-        {recalls.map(({ start, tool, question, results: found = [], resultCount, said }) => (
-          <li key={`${start} ${question}`}>
-            <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
-            {resultCount !== undefined && t("sessions.found", { count: resultCount })} <Cited places={found} />
-            <span class="faint">{said}</span>
-          </li>
-        ))}
-      </Folded>
+      <details hidden={compactions.length === 0}>
+        <summary>{t("sessions.compactions", { count: compactionCount })}</summary>
+        <ul>
+          {compactions.map(({ start, at, dropped, fates, text }) => (
+            <li key={start}>
+              <a href={transcriptHref(path, start)}>{at === undefined ? t("sessions.there") : when(at)}</a>{" "}
+              {t("sessions.dropped", { count: dropped })}
+              {fatesOf.map((fate) => fates[fate] && ` · ${t(`sessions.state.${fate}`)}: ${fates[fate]}`)}
+              <p class="said">{text}</p>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <details hidden={recalls.length === 0}>
+        <summary>{t("sessions.recalls", { count: recallCount })}</summary>
+        <ul>
+          {recalls.map(({ start, tool, question, results: found = [], resultCount, said }) => (
+            <li key={`${start} ${question}`}>
+              <a href={transcriptHref(path, start)}>{question}</a> <span class="faint mono">{tool}</span>{" "}
+              {resultCount !== undefined && t("sessions.found", { count: resultCount })} <Cited places={found} />
+              <span class="faint">{said}</span>
+            </li>
+          ))}
+        </ul>
+      </details>
     </>
-  );
-}
-
-function Folded({ title, children }: { title: string; children: readonly VNode[] }): VNode | null {
-  if (children.length === 0) return null;
-  return (
-    <details>
-      <summary>{title}</summary>
-      <ul>{children}</ul>
-    </details>
   );
 }
 
@@ -194,17 +184,16 @@ export function transcriptHref(path: string, at?: number): string {
 /** Places as a citation names them, those of notes as links. */
 export function Cited({ places }: { places: readonly string[] }): VNode {
   return (
-    <>
-      {places.map((place, index) => {
+    <span class="cited">
+      {places.map((place) => {
         const { path, line } = citationIn(place) ?? {};
         const isNote = path !== undefined && !/^(?:sessions|journal)\//u.test(path);
         return (
-          <span key={place}>
-            {index > 0 && ", "}
-            {isNote ? <a href={noteHref(path, { line })}>{place}</a> : place}
-          </span>
+          <a key={place} {...(isNote && { href: noteHref(path, { line }) })}>
+            {place}
+          </a>
         );
       })}
-    </>
+    </span>
   );
 }

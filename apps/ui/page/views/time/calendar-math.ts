@@ -1,3 +1,5 @@
+import firstDays from "./first-days.json" with { type: "json" };
+
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** A calendar day as `2026-03-05`, without a time zone. */
@@ -28,14 +30,12 @@ export function weeksOf(year: string, firstDay: number): string[][] {
   return weeks.filter((week) => week.some((day) => day.startsWith(year)));
 }
 
-/** Regions whose week begins on Saturday, and on Sunday, by Unicode CLDR 48. */
-const saturday = /^(?:AF|BH|DJ|DZ|EG|IQ|IR|JO|KW|LY|OM|QA|SD|SY)$/u;
-const sunday =
-  /^(?:A[GS]|B[DRSTWZ]|C[AO]|D[MO]|ET|G[TU]|H[KN]|I[DLNS]|J[MP]|K[EHR]|LA|M[HMOTXZ]|N[IP]|P[AEHKRTY]|S[AGV]|T[HTW]|U[MS]|V[EI]|WS|YE|Z[AW])$/u;
-
-/** The first day of the week of a locale. Some browsers do not have `getWeekInfo`. */
+/**
+ * The first day of the week of a locale. For browsers without `getWeekInfo`: regions whose week does not begin on Monday,
+ * by Unicode CLDR 48.
+ */
 export function firstDayIn(locale: string): number {
   const known = new Intl.Locale(locale) as Intl.Locale & { getWeekInfo?: () => { firstDay: number } };
   const region = known.maximize().region ?? "";
-  return known.getWeekInfo?.().firstDay ?? (saturday.test(region) ? 6 : sunday.test(region) ? 7 : 1);
+  return known.getWeekInfo?.().firstDay ?? (firstDays as Record<string, number>)[region] ?? 1;
 }

@@ -41,14 +41,12 @@ export default function TimeView(): VNode {
     <>
       <header class="row time-bar">
         <h1 class="grow">{t("time.title")}</h1>
-        <nav class="row" aria-label={t("time.days")}>
+        <nav class="row" aria-label={t("time.title")}>
           <IconButton icon="chevron-left" label={t("time.dayBefore")} onClick={step(-1)} />
           <button type="button" disabled={chosen === today} onClick={() => goWith({ day: undefined })}>
             {t("time.today")}
           </button>
           <IconButton icon="chevron-right" label={t("time.dayAfter")} onClick={step(1)} />
-        </nav>
-        <nav class="row" aria-label={t("time.year")}>
           <IconButton icon="chevron-left" label={t("time.yearBefore")} onClick={goYears(-1)} />
           <strong aria-live="polite">{chosen.slice(0, 4)}</strong>
           <IconButton icon="chevron-right" label={t("time.yearAfter")} onClick={goYears(1)} />
