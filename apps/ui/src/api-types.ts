@@ -1,12 +1,9 @@
 import type {
   MemoryProviderStatus,
   SyncProgress,
-  CompactReport,
-  IndexCheck,
   IndexDetails,
+  Memory,
   MemoryHealth,
-  QuarantineRelease,
-  SyncReport,
   MemoryMap,
   MemoryFileList,
   MemorySearchResult,
@@ -59,12 +56,10 @@ export interface UsageDay {
 
 export type HealthAction = "sync" | "force" | "check" | "fix" | "compact" | "release";
 
-export interface ActionAnswer {
-  sync?: SyncReport | undefined;
-  check?: IndexCheck | undefined;
-  compact?: CompactReport | undefined;
-  release?: QuarantineRelease | undefined;
-}
+/** The reports of the calls that an action has made. */
+export type ActionAnswer = {
+  [Call in "sync" | "check" | "compact" | "releaseQuarantine"]?: Awaited<ReturnType<Memory[Call]>> | undefined;
+};
 
 /** `GET /api/notes`: the indexed notes, in as few bytes as possible, see `notesIn`. */
 export interface NotesAnswer {

@@ -4,8 +4,12 @@ import path from "node:path";
 import { localClock } from "@memslot/agent-kit";
 import { createHostCheck, createLoopbackServer, listenOn, loopbackUrl } from "@memslot/core/loopback";
 import type { Facts } from "./api-types.ts";
-import { createRoutes } from "./routes/index.ts";
-import { answerSearch } from "./routes/search.ts";
+import { dayRoutes } from "./routes/days.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { mapRoutes } from "./routes/map.ts";
+import { noteRoutes } from "./routes/notes.ts";
+import { answerSearch, searchRoutes } from "./routes/search.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
 import { type Asked, answerRequest } from "./server/answer-request.ts";
 import { EventHub } from "./server/event-hub.ts";
 import { type LoginOptions, createLogin } from "./server/login.ts";
@@ -39,7 +43,12 @@ export async function serveUi({ host, onListening, signal, ...options }: ServeUi
     "POST /api/login": enter,
     "GET /api/facts": () => factsOf(host),
     "GET /api/events": ({ request, response }: Asked) => hub.stream(response, () => signedIn(request)),
-    ...createRoutes(host, hub, signal),
+    ...dayRoutes(host),
+    ...mapRoutes(host),
+    ...searchRoutes(host, hub),
+    ...noteRoutes(host),
+    ...sessionRoutes(host),
+    ...healthRoutes(host, hub, signal),
   };
   const answering = { routes, page, signedIn, host, notHere: createHostCheck(place) };
   server.on("request", (request, response) => {

@@ -1,7 +1,8 @@
 import type { VNode, ComponentChildren } from "preact";
 import { useState, useLayoutEffect, useRef } from "preact/hooks";
 import { t, isWord } from "../words/translate.ts";
-import { AskError } from "../state/api-client.ts";
+import { AskError, facts } from "../state/api-client.ts";
+import { choice } from "../state/preferences.ts";
 import { refetch } from "../state/queries.ts";
 import drawn from "./icons.json" with { type: "json" };
 
@@ -88,7 +89,7 @@ interface ConfirmDialogProps extends DialogProps {
 /** A dialog that asks before something is done. */
 export function ConfirmDialog(props: ConfirmDialogProps): VNode {
   const { label, kind = "danger", disabled, onConfirm, children, ...dialog } = props;
-  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [problem, setProblem] = useState<VNode | undefined>(undefined);
   const onSubmit = (event: Event): void => {
     event.preventDefault();
     onConfirm().then(dialog.onClose, (error: unknown) => setProblem(failureText(error)));
@@ -108,9 +109,39 @@ export function ConfirmDialog(props: ConfirmDialogProps): VNode {
   );
 }
 
+export const editors = ["vscode", "cursor", "zed", "obsidian", "none"] as const;
+
+/** The program that opens notes; kept in this browser. */
+export const editor = choice("editor", editors, "vscode");
+
+/** A link that opens a note of the workspace in the editor of the settings, at a line where the editor can. */
+export function OpenInEditor({ path, line }: { path: string; line?: number | undefined }): VNode | null {
+  const folder = facts.value?.workspaceDir;
+  if (folder === undefined || editor.value === "none") return null;
+  const file = `${folder.replaceAll("\\", "/")}/${path}`.split("/").map(encodeURIComponent).join("/");
+  const address =
+    editor.value === "obsidian"
+      ? `obsidian://open?path=${encodeURIComponent(`${folder}/${path}`)}`
+      : `${editor.value}://file/${file.replace(/^\//u, "")}${line === undefined ? "" : `:${line}`}`;
+  return (
+    <a class="button quiet" href={address}>
+      <Icon name="external-link" />
+      {t("common.openIn", { editor: t(`settings.editor.${editor.value}`) })}
+    </a>
+  );
+}
+
 /** In place of an answer that is not known: a placeholder, or why there is none. */
 export function Loading({ lines = 3, error }: { lines?: number; error?: AskError | undefined }): VNode {
-  if (error) return <Failed error={error} />;
+  if (error)
+    return (
+      <div class="failed" role="alert">
+        <p>{failureText(error)}</p>
+        <button type="button" onClick={() => refetch()}>
+          {t("shell.error.again")}
+        </button>
+      </div>
+    );
   return (
     <div class="loading" role="status">
       <span class="hidden">{t("shell.loading")}</span>
@@ -138,26 +169,13 @@ export function withCode(text: string): ComponentChildren {
 }
 
 /** What went wrong, in words by its code, and the server's message in English with the next step. */
-function partsOf(error: unknown): [kind: string, message: string] {
+export function failureText(error: unknown): VNode {
   const { code, message } = error instanceof AskError ? error : { code: "INTERNAL", message: "" };
   const kind = `failure.${code}`;
-  return [isWord(kind) ? t(kind) : "", message];
-}
-
-export function failureText(error: unknown): string {
-  return partsOf(error).filter(Boolean).join(" ");
-}
-
-function Failed({ error }: { error: AskError }): VNode {
-  const [kind, message] = partsOf(error);
   return (
-    <div class="failed" role="alert">
-      <strong>{kind}</strong>
-      <p lang="en">{message}</p>
-      <button type="button" onClick={() => refetch()}>
-        {t("shell.error.again")}
-      </button>
-    </div>
+    <>
+      {isWord(kind) && <strong>{t(kind)}</strong>} <span lang="en">{message}</span>
+    </>
   );
 }
 

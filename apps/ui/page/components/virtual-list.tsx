@@ -33,7 +33,7 @@ export function VirtualList<Item>({
   const [focused, setFocused] = useState(-1);
   /** The row that is being scrolled to: heights on the way become known only when they are rendered. */
   const target = useRef(-1);
-  const aimed = useRef(-1);
+  useLayoutEffect(() => void (target.current = current), [current]);
 
   const tops = [0];
   for (const item of items) tops.push((tops.at(-1) ?? 0) + (heights.current.get(keyOf(item)) ?? rowPixels));
@@ -67,7 +67,6 @@ export function VirtualList<Item>({
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || element.clientHeight === 0) return;
-    if (aimed.current !== current) target.current = aimed.current = current;
     let above = 0;
     let isChanged = false;
     for (const row of element.querySelectorAll<HTMLElement>(":scope > div > [data-index]")) {

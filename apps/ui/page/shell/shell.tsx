@@ -1,15 +1,15 @@
-import type { VNode } from "preact";
+import type { ComponentType, VNode } from "preact";
 import { signal } from "@preact/signals";
-import { Empty, Icon, IconButton } from "../components/common-components.tsx";
+import { useErrorBoundary, useLayoutEffect, useState } from "preact/hooks";
+import { Dialog, editor, editors, Empty, Icon, IconButton, Loading } from "../components/common-components.tsx";
 import { useShortcuts } from "../components/shortcuts.ts";
 import { facts, session } from "../state/api-client.ts";
 import { go, pathname } from "../state/page-address.ts";
+import { language, languages, theme, themes } from "../state/preferences.ts";
 import { status, syncing } from "../state/server-events.ts";
-import { views, viewAt } from "../views/views.ts";
-import { t } from "../words/translate.ts";
-import { ViewFrame } from "./lazy-view.tsx";
+import { type View, views, viewAt } from "../views/views.ts";
+import { t, type WordName } from "../words/translate.ts";
 import { Palette } from "./palette.tsx";
-import { Settings } from "./settings.tsx";
 
 const openDialog = signal<"palette" | "settings" | undefined>(undefined);
 
@@ -82,6 +82,27 @@ function Content(): VNode {
   );
 }
 
+/** Loads a view, and keeps the rest of the page working if it fails. Its `key` is the view. */
+function ViewFrame({ view }: { view: View }): VNode {
+  const [thrown] = useErrorBoundary();
+  const [{ Loaded, error = thrown }, setLoaded] = useState<{ Loaded?: ComponentType; error?: unknown }>({});
+  useLayoutEffect(() => {
+    view.load().then(
+      (module) => setLoaded({ Loaded: module.default }),
+      (reason: unknown) => setLoaded({ error: reason }),
+    );
+  }, []);
+  if (error === undefined) return Loaded === undefined ? <Loading /> : <Loaded />;
+  return (
+    <Empty title={t("shell.error.title")}>
+      <p>{String(error)}</p>
+      <button type="button" onClick={() => location.reload()}>
+        {t("shell.error.again")}
+      </button>
+    </Empty>
+  );
+}
+
 /** Whose memory this is, its health, and the tools. */
 function Bar(): VNode {
   const { agentId, workspaceDir, readOnly } = facts.value ?? {};
@@ -122,4 +143,33 @@ function stateOf(): [kind: string, text: string] {
   if (fallback !== undefined || lastSyncError !== undefined || (excluded?.count ?? 0) > 0)
     return ["warn", t("search.state.degraded")];
   return ["good", t("health.line.files", { count: files })];
+}
+
+const choices: readonly { label: WordName; names: readonly string[]; at: { value: string } }[] = [
+  { label: "shell.theme", names: themes, at: theme },
+  { label: "shell.language", names: languages, at: language },
+  { label: "settings.editor", names: editors, at: editor },
+];
+
+/** Settings of the page, kept in this browser. */
+function Settings({ onClose }: { onClose: () => void }): VNode {
+  return (
+    <Dialog title={t("settings.title")} onClose={onClose}>
+      <div class="settings">
+        {choices.map(({ label, names, at }) => (
+          <label key={label}>
+            {t(label)}
+            <select value={at.value} onChange={(event) => (at.value = event.currentTarget.value)}>
+              {names.map((name) => (
+                <option key={name} value={name}>
+                  {t(`${label}.${name}` as WordName)}
+                </option>
+              ))}
+            </select>
+          </label>
+        ))}
+      </div>
+      <p class="faint small">{t("settings.where")}</p>
+    </Dialog>
+  );
 }

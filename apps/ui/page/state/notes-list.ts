@@ -1,6 +1,6 @@
 import type { MemoryFile } from "@memslot/core";
 import type { NotesAnswer } from "../../src/api-types.ts";
-import { type Answer, useQuery } from "./queries.ts";
+import { useQuery } from "./queries.ts";
 
 /** An indexed note. */
 export interface NoteName extends Pick<MemoryFile, "path" | "title"> {
@@ -8,30 +8,23 @@ export interface NoteName extends Pick<MemoryFile, "path" | "title"> {
   day?: string | undefined;
 }
 
-export interface NoteNames {
-  /** By folder and name. Absent: the backend cannot list them. */
-  notes?: readonly NoteName[] | undefined;
-  byPath: ReadonlyMap<string, NoteName>;
-  /** Number of indexed files, conversations included. */
-  fileCount: number;
-  /** Tags and their number of notes. */
-  tags: NotesAnswer["tags"];
+/** All indexed notes, shared by the views. */
+export function useNotes() {
+  const { data, ...rest } = useQuery<NotesAnswer>("/api/notes");
+  return { data: data && (read.get(data) ?? namesOf(data)), ...rest };
 }
+
+export type NoteNames = ReturnType<typeof namesOf>;
 
 const read = new WeakMap<NotesAnswer, NoteNames>();
 
-/** All indexed notes, shared by the views. */
-export function useNotes(): Answer<NoteNames> {
-  const { data, ...rest } = useQuery<NotesAnswer>("/api/notes");
-  if (data === undefined) return { data, ...rest };
-  const known = read.get(data) ?? namesOf(data);
-  read.set(data, known);
-  return { data: known, ...rest };
-}
-
-function namesOf({ folders, fileCount, tags }: NotesAnswer): NoteNames {
+/** Without `notes`: the backend cannot list them. */
+function namesOf(answer: NotesAnswer) {
+  const { folders, ...counts } = answer;
   const notes = folders?.flatMap(notesIn);
-  return { notes, byPath: new Map(notes?.map((note) => [note.path, note])), fileCount, tags };
+  const names = { notes, byPath: new Map(notes?.map((note) => [note.path, note])), ...counts };
+  read.set(answer, names);
+  return names;
 }
 
 function notesIn({ path, names, titles, days }: NonNullable<NotesAnswer["folders"]>[number]): NoteName[] {

@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { pathWith } from "./api-client.ts";
 
 /** The address without its origin. Every view has its own. */
 const place = signal(location.pathname + location.search);
@@ -42,11 +43,7 @@ function restore({ scroll, focus }: Position): void {
 
 /** Changes parts of the query and keeps the rest. */
 export function goWith(changes: Readonly<Record<string, string | undefined>>, how?: { replace?: boolean }): void {
-  const next = new URLSearchParams(query.value);
-  for (const [name, value] of Object.entries(changes))
-    if (value === undefined || value === "") next.delete(name);
-    else next.set(name, value);
-  go(pathname.value + (next.size > 0 ? `?${next}` : ""), how);
+  go(pathWith(pathname.value, { ...Object.fromEntries(query.value), ...changes }), how);
 }
 
 /** Follows Back and clicked links to this page. */

@@ -31,8 +31,7 @@ export function listenToServer(): void {
       channel.postMessage(event);
     };
     isListening = true;
-    for (let streams = 0; ; streams++) {
-      let isMissed = streams > 0;
+    for (let isMissed = false; ; isMissed = true) {
       await readEvents((event) => {
         tell(event);
         // What changed while there was no stream was not reported.

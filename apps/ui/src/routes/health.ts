@@ -36,8 +36,8 @@ export function healthRoutes({ memory, config }: UiHost, hub: EventHub, signal: 
     ...alone("fix", async () => ({ check: await memory.check({ fix: true, signal }) })),
     ...alone("compact", async () => ({ compact: await memory.compact({ signal }) })),
     ...alone("release", async () => {
-      const release = await memory.releaseQuarantine({ signal });
-      return { ...(await sync(false)), release };
+      const releaseQuarantine = await memory.releaseQuarantine({ signal });
+      return { ...(await sync(false)), releaseQuarantine };
     }),
   };
 }

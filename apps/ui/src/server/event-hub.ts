@@ -4,7 +4,6 @@ import type { UiEvent } from "../api-types.ts";
 
 const lookEveryMs = 1000;
 const progressEveryMs = 200;
-const quietMs = 15_000;
 /** Unread by a page that is too slow: then its stream ends, and it reconnects. */
 const mostWaitingBytes = 256 * 1024;
 
@@ -25,9 +24,7 @@ export class EventHub {
   /** `GET /api/events`: a stream of `UiEvent`, which ends with the server or the token of its page. */
   stream(response: ServerResponse, signedIn: () => boolean): void {
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    const quiet = setInterval(() => this.#write(response), quietMs).unref();
     response.once("close", () => {
-      clearInterval(quiet);
       this.#pages.delete(response);
       if (this.#pages.size === 0) this.close();
     });
@@ -76,18 +73,14 @@ export class EventHub {
     for (const response of this.#pages.keys()) this.#write(response, event);
   }
 
-  /** Without an event: a comment, which finds out whether the page is there and signed in. */
-  #write(response: ServerResponse, event?: UiEvent): void {
-    const isSlow = response.writableLength > mostWaitingBytes;
-    const text = event === undefined ? ": still here" : `data: ${JSON.stringify(event)}`;
-    if (!isSlow && this.#pages.get(response)?.() === true) return void response.write(`${text}\n\n`);
+  #write(response: ServerResponse, event: UiEvent): void {
+    if (response.writableLength > mostWaitingBytes) response.destroy();
     // A write to an ended or destroyed response is an error.
-    this.#pages.delete(response);
-    if (isSlow) response.destroy();
-    else response.end();
+    if (!response.writableEnded && !response.destroyed) response.write(`data: ${JSON.stringify(event)}\n\n`);
   }
 
   #look(): void {
+    for (const [response, signedIn] of this.#pages) if (!signedIn()) response.end();
     const status = this.#memory.status();
     const text = JSON.stringify(status);
     if (text === this.#lastStatus) return;

@@ -12,7 +12,7 @@ const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
 const usual: readonly HealthAction[] = ["sync", "check", "fix", "compact"];
 const kinds = { ok: "good", unknown: "faint", empty: "faint", stale: "warn", degraded: "warn", unavailable: "warn" };
 
-type Outcome = [text: string, kind: "good" | "bad" | "running"];
+type Outcome = [text: VNode | string, kind: "good" | "bad" | "running"];
 
 /**
  * The verdict of the library with its reason, the one next step, and the other actions. One runs at a time. `refused`: the
@@ -87,7 +87,7 @@ function nextStep({ state, files, index }: MemoryHealth, refused: number): Healt
   return state === "unknown" ? "check" : "sync";
 }
 
-function outcomeOf({ sync, check, compact, release }: ActionAnswer): Outcome {
+function outcomeOf({ sync, check, compact, releaseQuarantine: release }: ActionAnswer): Outcome {
   if (release !== undefined) return [t("health.done.release", { count: release.chunks }), "good"];
   if (sync !== undefined) {
     const failed = sync.failed.length;

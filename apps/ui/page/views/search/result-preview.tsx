@@ -1,8 +1,7 @@
 import type { NoteContent } from "@memslot/agent-kit";
 import type { VNode } from "preact";
 import type { FoundResult } from "../../../src/api-types.ts";
-import { CopyButton, Icon, Loading } from "../../components/common-components.tsx";
-import { OpenInEditor } from "../../components/open-in-editor.tsx";
+import { CopyButton, Icon, Loading, OpenInEditor } from "../../components/common-components.tsx";
 import { pathWith } from "../../state/api-client.ts";
 import { useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
