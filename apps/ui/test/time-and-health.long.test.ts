@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)("the health", () => {
       },
     });
     const { page, complaints } = await openAt(ui, "/health");
-    await page.getByText(/memory\/kitten\.md:1-1 .*no kittens here/u).waitFor();
+    await page.getByRole("row", { name: /memory\/kitten\.md:1-1 .*no kittens here/u }).waitFor();
     await page.getByText("3 vectors of 3 dimensions").waitFor();
     await page.getByText("$2,000.00 per million tokens, as of 2026-01-02.").waitFor();
     const usage = page.getByRole("row").filter({ has: page.locator("meter") });

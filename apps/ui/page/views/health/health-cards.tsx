@@ -65,7 +65,7 @@ export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
 
 /** Vectors: their provider, number and problems. */
 export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pick<HealthAnswer, "details">): VNode {
-  const { budget, circuit, pending, quarantined = [] } = now.embedding ?? {};
+  const { budget, circuit, pending } = now.embedding ?? {};
   const spaces = details?.spaces.map(({ provider, model, vectors, dimensions, inUse }) =>
     [`${provider} ${model}`, t("health.space", { vectors, dimensions }), inUse && t("health.inUse")]
       .filter(Boolean)
@@ -87,12 +87,6 @@ export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pi
         <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: circuit.reason })}</p>
       )}
       {pending && <p class="warn">{t("health.pending", { count: pending.chunks, reason: said(pending) })}</p>}
-      {quarantined.length > 0 && <h3>{t("health.quarantined")}</h3>}
-      {quarantined.map(({ path, startLine, endLine, reason: why }) => (
-        <p key={`${path} ${startLine}`}>
-          {path}:{startLine}-{endLine} {why}
-        </p>
-      ))}
     </Card>
   );
 }

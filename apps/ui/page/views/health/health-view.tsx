@@ -17,6 +17,7 @@ export default function HealthView(): VNode {
   const { data, error } = useQuery<HealthAnswer>("/api/health");
   const { health, details, usage } = data ?? {};
   const notices = now?.custom?.notices ?? [];
+  const refused = now?.embedding?.quarantined ?? [];
   return (
     <>
       <h1>{t("nav.health")}</h1>
@@ -30,7 +31,7 @@ export default function HealthView(): VNode {
       )}
       {data === undefined && <Loading error={error} lines={9} />}
       <div class="cards">
-        {health && <HealthActions health={health} refused={now?.embedding?.quarantined?.length ?? 0} />}
+        {health && <HealthActions health={health} refused={refused.length} />}
         <section class="card" id="skipped">
           <ExcludedFiles />
         </section>
@@ -43,6 +44,12 @@ export default function HealthView(): VNode {
         )}
         {now && <IndexCard now={now} />}
         {now && <MeaningCard now={now} details={details} />}
+        {refused.length > 0 && (
+          <Card
+            title="health.quarantined"
+            rows={refused.map(({ path, startLine, endLine, reason }) => [`${path}:${startLine}-${endLine}`, reason])}
+          />
+        )}
         {usage && <UsageCard usage={usage} details={details} />}
         {details && <HistoryCard syncs={details.syncs} />}
       </div>

@@ -9,9 +9,11 @@ export interface Frame {
 }
 
 const margin = 24;
+/** Of a pointer, in pixels. */
+const reach = 12;
 export const mostZoom = 60;
 
-export function toPixels({ width, height, zoom }: Frame, x: number, y: number): [number, number] {
+function toPixels({ width, height, zoom }: Frame, x: number, y: number): [number, number] {
   const place = (length: number, at: number): number => length / 2 + at * Math.max(1, length / 2 - margin);
   return zoom.apply([place(width, x), place(height, y)]);
 }
@@ -30,16 +32,14 @@ export function zoomTo(frame: Frame, { x, y }: Places, points: readonly number[]
     .translate(-(left + right) / 2, -(top + bottom) / 2);
 }
 
-/** The point nearest to a pixel, within `most` pixels. */
-export function pointAt({ x, y }: Places, frame: Frame, atX: number, atY: number, most: number): number | undefined {
-  let best: number | undefined;
-  let limit = most;
-  for (let index = 0; index < x.length; index++) {
-    const [pointX, pointY] = toPixels(frame, x[index] ?? 0, y[index] ?? 0);
-    const distance = Math.hypot(pointX - atX, pointY - atY);
-    if (distance <= limit) [best, limit] = [index, distance];
-  }
-  return best;
+/** The point nearest to a pixel of the picture, if there is one near it. */
+export function pointAt({ x, y }: Places, frame: Frame, atX: number, atY: number): number | undefined {
+  const gaps = x.map((across, index) => {
+    const [pointX, pointY] = toPixels(frame, across, y[index] ?? 0);
+    return Math.hypot(pointX - atX, pointY - atY);
+  });
+  const nearest = gaps.indexOf(gaps.reduce((least, gap) => Math.min(least, gap), reach));
+  return nearest < 0 ? undefined : nearest;
 }
 
 /** Words at a place of the map. */
@@ -49,8 +49,8 @@ export interface Label {
   text: string;
 }
 
-/** Draws points of a size in pixels of the page, by kind in the colours `--group-0` and so on. */
-export function drawPoints(canvas: HTMLCanvasElement, frame: Frame, places: Places, kinds: Uint8Array, size: number) {
+/** Draws points by kind in the colours `--group-0` and so on; the fewer and the nearer they are, the larger. */
+export function drawPoints(canvas: HTMLCanvasElement, frame: Frame, places: Places, kinds: Uint8Array): void {
   const context = canvas.getContext("2d");
   if (context === null) return;
   const { width, height } = canvas;
@@ -59,6 +59,7 @@ export function drawPoints(canvas: HTMLCanvasElement, frame: Frame, places: Plac
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const values = Array.from({ length: Math.max(0, ...kinds) + 1 }, (_, kind) => pixelOf(canvas, `--group-${kind}`));
+  const size = Math.max(3, Math.min(9, 110 / Math.sqrt(kinds.length))) + Math.sqrt(frame.zoom.k) / 2;
   const rows = dotRows((size * density) / 2);
   // In numbers, as arrays for each point take longer than the points.
   const [zeroX, zeroY] = toPixels(frame, 0, 0);

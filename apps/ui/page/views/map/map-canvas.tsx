@@ -19,7 +19,6 @@ interface PictureProps {
   onOpen: (index: number) => void;
 }
 
-const reach = 12;
 const step = 60;
 /** Keys that move the map, and those that zoom it; 0 shows all. */
 const moves: Record<string, [x: number, y: number]> = {
@@ -60,16 +59,14 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
     const density = devicePixelRatio || 1;
     const [width, height] = [Math.round(frame.width * density), Math.round(frame.height * density)];
     if (own.width !== width || own.height !== height) Object.assign(own, { width, height });
-    const size = Math.max(3, Math.min(9, 110 / Math.sqrt(kinds.length))) + Math.sqrt(frame.zoom.k) / 2;
     const request = requestAnimationFrame(() => {
-      drawPoints(own, frame, places, kinds, size);
+      drawPoints(own, frame, places, kinds);
       drawLabels(own, frame, labels);
     });
     return () => cancelAnimationFrame(request);
   }, [frame, places, kinds, labels, shade]);
 
-  const under = ({ offsetX, offsetY }: MouseEvent): number | undefined =>
-    pointAt(places, frame, offsetX, offsetY, reach);
+  const under = ({ offsetX, offsetY }: MouseEvent): number | undefined => pointAt(places, frame, offsetX, offsetY);
   const press = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [move, factor] = [moves[event.key], factors[event.key]];

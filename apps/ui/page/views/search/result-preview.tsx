@@ -12,6 +12,7 @@ import { bestLineNumber, resultHref } from "./result-card.tsx";
 /** The whole note of a result beside the list, at its passage. */
 export function ResultPreview({ result }: { result: FoundResult }): VNode {
   const { path, source, startLine, endLine, citation } = result;
+  const line = bestLineNumber(result);
   const asked = source === "memory" ? pathWith("/api/notes/file", { path }) : undefined;
   const { data, error } = useQuery<NoteContent>(asked);
   return (
@@ -22,19 +23,12 @@ export function ResultPreview({ result }: { result: FoundResult }): VNode {
           {t("common.open")}
         </a>
         <CopyButton text={citation ?? `${path}#L${startLine}-L${endLine}`} label={t("search.cite")} />
-        {asked !== undefined && <OpenInEditor path={path} line={bestLineNumber(result)} />}
+        {asked !== undefined && <OpenInEditor path={path} line={line} />}
       </p>
       <p class="faint small mono">{path}</p>
       {asked === undefined && <Passage lines={result.lines} path={path} />}
       {asked !== undefined && data === undefined && <Loading error={error} lines={6} />}
-      {data && (
-        <NoteBody
-          path={path}
-          text={data.text}
-          asked={[bestLineNumber(result), bestLineNumber(result)]}
-          matches={matchesIn(result.lines)}
-        />
-      )}
+      {data && <NoteBody path={path} text={data.text} asked={[line, line]} matches={matchesIn(result.lines)} />}
     </aside>
   );
 }

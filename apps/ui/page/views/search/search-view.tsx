@@ -73,7 +73,7 @@ function Results({ asked, typing }: { asked: string; typing: boolean }): VNode {
     <div aria-busy={loading}>
       <div class="row answer-head">
         <p role="status">{results.length === 0 ? t("search.none") : t("search.count", { count: results.length })}</p>
-        <Match report={report} />
+        {report.match && <Match match={report.match} />}
         <PinButton text={asked} />
         <button
           type="button"
@@ -179,8 +179,7 @@ function AgentPanel({ asked }: { asked: string }): VNode {
 const kinds = { strong: "good", weak: "warn", none: "bad" } as const;
 
 /** Confidence of the answer. */
-function Match({ report: { match } }: { report: SearchReport }): VNode | null {
-  if (match === undefined) return null;
+function Match({ match }: { match: NonNullable<SearchReport["match"]> }): VNode {
   return (
     <p class={`grow sign ${kinds[match.level]}`}>
       {t(`search.match.${match.level}`)}
