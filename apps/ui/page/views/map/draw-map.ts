@@ -1,5 +1,5 @@
 import { type ZoomTransform, zoomIdentity } from "d3-zoom";
-import type { Places } from "./map-groups.ts";
+import type { Group, Places } from "./map-groups.ts";
 
 /** The size of the picture in pixels, and how it is moved and zoomed. */
 export interface Frame {
@@ -43,11 +43,7 @@ export function pointAt({ x, y }: Places, frame: Frame, atX: number, atY: number
 }
 
 /** Words at a place of the map. */
-export interface Label {
-  x: number;
-  y: number;
-  text: string;
-}
+export type Label = Pick<Group, "x" | "y"> & { text: string };
 
 /** Draws points by kind in the colours `--group-0` and so on; the fewer and the nearer they are, the larger. */
 export function drawPoints(canvas: HTMLCanvasElement, frame: Frame, places: Places, kinds: Uint8Array): void {

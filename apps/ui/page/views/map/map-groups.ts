@@ -20,7 +20,7 @@ const rounds = 12;
 /** Splits points into groups (k-means, Lloyd 1982), the largest first. Equal points give equal groups. */
 export function groupsOf({ x, y }: Places): Group[] {
   if (x.length < fewestPoints) return [];
-  const gap = (index: number, at: { x: number; y: number }): number =>
+  const gap = (index: number, at: Pick<Group, "x" | "y">): number =>
     ((x[index] ?? 0) - at.x) ** 2 + ((y[index] ?? 0) - at.y) ** 2;
   const groupAround = (members: readonly number[]): Group => {
     const middle = (of: readonly number[]): number =>
