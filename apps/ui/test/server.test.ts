@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { IncomingMessage, request, ServerResponse } from "node:http";
 import { Socket } from "node:net";
@@ -43,20 +44,18 @@ function login(url: string, given?: string, headers: Record<string, string> = {}
 type Asked = Pick<RequestInit, "method"> & { headers?: Record<string, string>; body?: string };
 
 /** Sends exactly these headers and this path, which `fetch` would not. */
-function ask(origin: string, place: string, { headers = {}, body, method }: Asked = {}) {
+async function ask(origin: string, place: string, { headers = {}, body, method }: Asked = {}) {
   const { hostname, port } = new URL(origin);
   const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
   const options = { hostname, port, path: place, agent: false, headers: { ...headers, ...length } };
-  return new Promise<{ status: number; body: string; bytes: Buffer }>((resolve, reject) => {
-    const asked = request({ ...options, method: method ?? (body === undefined ? "GET" : "POST") }, (answer) => {
-      buffer(answer).then(
-        (bytes) => resolve({ status: answer.statusCode ?? 0, body: bytes.toString("utf8"), bytes }),
-        reject,
-      );
-    });
-    asked.on("error", reject);
-    asked.end(body);
-  });
+  const sent = request({ ...options, method: method ?? (body === undefined ? "GET" : "POST") }).end(body);
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  const bytes = await buffer(answer);
+  return { status: answer.statusCode ?? 0, body: bytes.toString("utf8"), bytes };
+}
+
+async function read<T>(origin: string, headers: Record<string, string>, place: string): Promise<T> {
+  return JSON.parse((await ask(origin, place, { headers })).body) as T;
 }
 
 async function statusOf(origin: string, headers: Record<string, string>, place = "/api/facts"): Promise<number> {
@@ -177,28 +176,23 @@ test("changes of agents are listed for each note and taken back, with a page of 
   const { origin, headers, host, workspaceDir } = ui;
   for (let at = 0; at < 52; at++)
     await changeNote(ui, { path: "MEMORY.md", old: `${5544 + at}`, text: `${5545 + at}` });
-  const first = JSON.parse((await ask(origin, "/api/changes", { headers })).body) as ChangesAnswer;
+  const first = await read<ChangesAnswer>(origin, headers, "/api/changes");
   expect([first.count, first.changes.length, first.changes[0]?.before]).toEqual([
     52,
     50,
     "The staging database listens on port 5595.\n",
   ]);
-  const older = JSON.parse(
-    (await ask(origin, `/api/changes?before=${first.next}&path=MEMORY.md`, { headers })).body,
-  ) as ChangesAnswer;
+  const older = await read<ChangesAnswer>(origin, headers, `/api/changes?before=${first.next}&path=MEMORY.md`);
   expect([older.changes.length, older.next]).toEqual([2, undefined]);
-  expect(JSON.parse((await ask(origin, "/api/changes?path=other.md", { headers })).body)).toMatchObject({ count: 0 });
-  const home = JSON.parse((await ask(origin, "/api/home", { headers })).body) as HomeAnswer;
-  expect(home).toMatchObject({
+  expect(await read(origin, headers, "/api/changes?path=other.md")).toMatchObject({ count: 0 });
+  expect(await read<HomeAnswer>(origin, headers, "/api/home")).toMatchObject({
     changeCount: 52,
     pinned: [{ path: "MEMORY.md", isCut: false }],
     recent: [{ path: "MEMORY.md" }],
   });
-  const undo = async (change: string | undefined) =>
-    await ask(origin, "/api/changes/undo", {
-      headers: { ...headers, origin, "content-type": "application/json" },
-      body: JSON.stringify({ id: change }),
-    });
+  const changing = { ...headers, origin, "content-type": "application/json" };
+  const undo = async (id: string | undefined) =>
+    await ask(origin, "/api/changes/undo", { headers: changing, body: JSON.stringify({ id }) });
   expect(await undo(first.changes[0]?.id)).toMatchObject({ status: 200 });
   expect(readFileSync(path.join(workspaceDir, "MEMORY.md"), "utf8")).toContain("port 5595");
   expect(await undo(first.changes[0]?.id)).toMatchObject({
@@ -227,7 +221,7 @@ test("a page is answered from the index while all files are checked, and receive
   onTestFinished(() => spy.mockRestore());
   await restart();
   const asked = vi.spyOn(memory, "ask");
-  const old = JSON.parse((await ask(origin, "/api/search?q=staging", { headers })).body) as SearchAnswer;
+  const old = await read<SearchAnswer>(origin, headers, "/api/search?q=staging");
   expect([asked.mock.calls[0]?.[1]?.fresh, old.results]).toEqual([false, []]);
   const events: string[] = [];
   for await (const part of (await fetch(`${origin}/api/events`, { headers })).body?.pipeThrough(
@@ -238,8 +232,8 @@ test("a page is answered from the index while all files are checked, and receive
     if (events.length >= 2) release();
   }
   expect(events[1]).toBe('data: {"type":"sync","done":false}');
-  const { body } = await ask(origin, "/api/search?q=ferry", { headers });
-  expect([asked.mock.calls[1]?.[1]?.fresh, (JSON.parse(body) as SearchAnswer).results.length]).toEqual([true, 1]);
+  const { results } = await read<SearchAnswer>(origin, headers, "/api/search?q=ferry");
+  expect([asked.mock.calls[1]?.[1]?.fresh, results.length]).toEqual([true, 1]);
 });
 
 test("a search is prepared at once without a provider, and files are checked only when the first view has its answer", async () => {
@@ -359,8 +353,7 @@ test("returns no file but notes, and changes none where the page is read-only", 
     const facts = await ask(origin, `/api/notes/facts${place}`, { headers: own });
     expect(body + facts.body).not.toMatch(/secret\n|root:|Outside|passages/u);
   }
-  const found = await ask(origin, "/api/notes/file?path=MEMORY.md", { headers: own });
-  const note = JSON.parse(found.body) as { sha256: string };
+  const note = await read<{ sha256: string }>(origin, own, "/api/notes/file?path=MEMORY.md");
   const headers = { ...own, origin, "content-type": "application/json" };
   const body = JSON.stringify({ path: "MEMORY.md", to: "memory/x.md", text: "x", sha256: note.sha256 });
   expect((await ask(origin, "/api/notes/file", { method: "PUT", headers, body })).status).toBe(403);
@@ -404,7 +397,7 @@ test("creates, renames and removes a note through the log of changes, and never 
     200,
   );
   expect(readFileSync(path.join(workspaceDir, second), "utf8")).toBe(text);
-  const { changes } = JSON.parse((await ask(origin, "/api/changes", { headers })).body) as ChangesAnswer;
+  const { changes } = await read<ChangesAnswer>(origin, headers, "/api/changes");
   expect(changes.filter(({ state }) => state !== "not done").map(({ kind, path: of }) => `${kind} ${of}`)).toEqual([
     `restore ${second}`,
     `delete ${second}`,
@@ -428,13 +421,12 @@ test("a conversation is on the days of its first and last entry in the user's ti
     "timeless.jsonl": `${JSON.stringify({ message: { role: "user", content: "When?" } })}\n`,
   });
   Object.assign(host, { agent: { ...host.agent, userTimezone: "Europe/Berlin" } });
-  const answer = async <T>(place: string): Promise<T> => JSON.parse((await ask(origin, place, { headers })).body) as T;
-  const { days } = await answer<TimeAnswer>("/api/time");
+  const { days } = await read<TimeAnswer>(origin, headers, "/api/time");
   expect(days.map(({ day, lines, sessions }) => [day, lines, sessions])).toEqual([
     ["2026-03-05", 1, 1],
     ["2026-03-06", 0, 1],
   ]);
-  const columns = await answer<DayAnswer[]>("/api/time/days?from=2026-03-04");
+  const columns = await read<DayAnswer[]>(origin, headers, "/api/time/days?from=2026-03-04");
   expect(columns.map(({ day, logs, sessions }) => [day, logs.length, sessions.map(({ title }) => title)])).toEqual([
     ["2026-03-04", 0, []],
     ["2026-03-05", 1, ["Still awake?"]],
@@ -442,7 +434,7 @@ test("a conversation is on the days of its first and last entry in the user's ti
   ]);
   for (const from of ["2026-3-5", "2026-13-01", ""])
     expect((await ask(origin, `/api/time/days?from=${from}`, { headers })).status).toBe(400);
-  const { sessions } = await answer<SessionsAnswer>("/api/sessions");
+  const { sessions } = await read<SessionsAnswer>(origin, headers, "/api/sessions");
   expect(sessions.transcripts.map(({ path: name, to }) => [name, to])).toEqual([
     ["sessions/night.jsonl", "2026-03-05T23:10:00.000Z"],
     ["sessions/timeless.jsonl", undefined],
