@@ -22,9 +22,9 @@ export function Log({ note: { path, text, isCut } }: { note: HomeNote }): VNode 
   );
 }
 
-/** One link, with short texts at its end. */
+/** One link, with short texts at its end. Without an address: what it leads to does not exist. */
 export interface Row {
-  href: string;
+  href: string | undefined;
   icon: IconName;
   text: string;
   /** The tooltip. */
@@ -37,7 +37,7 @@ export function Rows({ rows }: { rows: readonly Row[] }): VNode {
     <ul class="rows">
       {rows.map(({ href, icon, text, title, ends }, index) => (
         <li key={index}>
-          <a href={href} title={title}>
+          <a {...(href !== undefined && { href })} title={title}>
             <Icon name={icon} />
             <span class="line grow" lang={languageOf(text)}>
               {text}

@@ -41,6 +41,7 @@ export function NoteDialog({ action, path, note, facts }: NoteAction): VNode {
       title={t(`notes.${action}`)}
       label={isNamed ? t(`notes.${action}`) : `${t(`notes.${action}`)}: ${path}`}
       kind={isNamed ? "main" : "danger"}
+      disabled={isNamed && /(?:^|\/)\s*$/u.test(to)}
       onConfirm={run}
       onClose={() => (noteAction.value = undefined)}
     >
@@ -50,8 +51,6 @@ export function NoteDialog({ action, path, note, facts }: NoteAction): VNode {
           <input
             autoFocus
             type="text"
-            required
-            pattern=".*[^\/ ] *"
             value={to}
             onFocus={({ currentTarget }) =>
               currentTarget.setSelectionRange(to.lastIndexOf("/") + 1, to.replace(/\.md$/iu, "").length)

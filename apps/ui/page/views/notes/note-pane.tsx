@@ -8,6 +8,7 @@ import { facts, pathWith } from "../../state/api-client.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, t, when } from "../../words/translate.ts";
+import { type Row, Rows } from "../home/day-content.tsx";
 import { drafts, keepDraft } from "./drafts.ts";
 import { linesOf, noteHref } from "./note-addresses.ts";
 import { NoteBody } from "./note-body.tsx";
@@ -97,34 +98,28 @@ export function NotePane({ path }: { path: string }): VNode {
 
 /** The links in a note and those that lead to it, with their number. */
 function NoteLinks({ links, linkCount, backlinks, backlinkCount }: MemoryFileFacts): VNode {
-  const linkRows = links.map(({ path, target, line }) => {
-    const beside = path === undefined ? `:${line} ${t("notes.link.missing")}` : `:${line}`;
-    return { href: path && noteHref(path), name: path ?? target, beside };
+  const linkRows = links.map(({ path, target, line }): Row => {
+    const ends = [`:${line}`, path === undefined ? t("notes.link.missing") : undefined];
+    return { href: path && noteHref(path), icon: "link", text: path ?? target, title: target, ends };
   });
-  const backlinkRows = backlinks.map(({ path, line, text }) => {
-    return { href: noteHref(path, { line }), name: `${path}:${line}`, beside: text };
+  const backlinkRows = backlinks.map(({ path, line, text }): Row => {
+    return { href: noteHref(path, { line }), icon: "link", text: `${path}:${line}`, title: text, ends: [text] };
   });
-  const lists = { links: [linkCount, linkRows], backlinks: [backlinkCount, backlinkRows] } as const;
+  const countOf = (part: number, all: number): string | number => (part < all ? t("common.of", { part, all }) : all);
   return (
     <footer class="note-links">
-      {(["links", "backlinks"] as const).map((kind) => {
-        const [all, rows] = lists[kind];
-        const count = rows.length < all ? t("common.of", { part: rows.length, all }) : all;
-        return (
-          <section key={kind}>
-            <h2>
-              {t(`notes.${kind}`)} <span class="faint">{count}</span>
-            </h2>
-            <ul>
-              {rows.map(({ href, name, beside }, index) => (
-                <li key={index}>
-                  {href === undefined ? name : <a href={href}>{name}</a>} <span class="faint">{beside}</span>
-                </li>
-              ))}
-            </ul>
-          </section>
-        );
-      })}
+      <section>
+        <h2>
+          {t("notes.links")} <span class="faint">{countOf(links.length, linkCount)}</span>
+        </h2>
+        <Rows rows={linkRows} />
+      </section>
+      <section>
+        <h2>
+          {t("notes.backlinks")} <span class="faint">{countOf(backlinks.length, backlinkCount)}</span>
+        </h2>
+        <Rows rows={backlinkRows} />
+      </section>
     </footer>
   );
 }
