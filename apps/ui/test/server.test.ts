@@ -177,11 +177,8 @@ test("changes of agents are listed for each note and taken back, with a page of 
   for (let at = 0; at < 52; at++)
     await changeNote(ui, { path: "MEMORY.md", old: `${5544 + at}`, text: `${5545 + at}` });
   const first = await read<ChangesAnswer>(origin, headers, "/api/changes");
-  expect([first.count, first.changes.length, first.changes[0]?.before]).toEqual([
-    52,
-    50,
-    "The staging database listens on port 5595.\n",
-  ]);
+  expect([first.count, first.changes.length]).toEqual([52, 50]);
+  expect(first.changes[0]?.before).toBe("The staging database listens on port 5595.\n");
   const older = await read<ChangesAnswer>(origin, headers, `/api/changes?before=${first.next}&path=MEMORY.md`);
   expect([older.changes.length, older.next]).toEqual([2, undefined]);
   expect(await read(origin, headers, "/api/changes?path=other.md")).toMatchObject({ count: 0 });
@@ -195,10 +192,8 @@ test("changes of agents are listed for each note and taken back, with a page of 
     await ask(origin, "/api/changes/undo", { headers: changing, body: JSON.stringify({ id }) });
   expect(await undo(first.changes[0]?.id)).toMatchObject({ status: 200 });
   expect(readFileSync(path.join(workspaceDir, "MEMORY.md"), "utf8")).toContain("port 5595");
-  expect(await undo(first.changes[0]?.id)).toMatchObject({
-    status: 400,
-    body: expect.stringContaining("taken back already"),
-  });
+  const again = await undo(first.changes[0]?.id);
+  expect([again.status, again.body]).toEqual([400, expect.stringContaining("taken back already")]);
   Object.assign(host, { readOnly: true });
   expect(await undo(first.changes[1]?.id)).toMatchObject({ status: 403 });
   Object.assign(host, { readOnly: false });
@@ -393,9 +388,8 @@ test("creates, renames and removes a note through the log of changes, and never 
   const change = JSON.parse(removed) as NoteChangeRecord;
   expect(existsSync(path.join(workspaceDir, second))).toBe(false);
   expect(readFileSync(path.join(workspaceDir, change.trash ?? ""), "utf8")).toContain("Serviced in March.");
-  expect((await ask(origin, "/api/changes/restore", { headers, body: JSON.stringify({ id: change.id }) })).status).toBe(
-    200,
-  );
+  const restored = await ask(origin, "/api/changes/restore", { headers, body: JSON.stringify({ id: change.id }) });
+  expect(restored.status).toBe(200);
   expect(readFileSync(path.join(workspaceDir, second), "utf8")).toBe(text);
   const { changes } = await read<ChangesAnswer>(origin, headers, "/api/changes");
   expect(changes.filter(({ state }) => state !== "not done").map(({ kind, path: of }) => `${kind} ${of}`)).toEqual([

@@ -53,6 +53,16 @@ describe.skipIf(!hasBrowser)("the page", () => {
     await signedIn.getByRole("heading", { level: 1 }).waitFor();
   });
 
+  test("a view that fails says so, and the others open", async () => {
+    const { url } = await startUi({ notes });
+    const { page } = await openWindow();
+    await page.route("**/api/home", (route) => route.fulfill({ json: {} }));
+    await page.goto(url);
+    await page.getByText("This view failed").waitFor();
+    await page.getByRole("link", { name: "Health" }).click();
+    await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
+  });
+
   test("a server on another port of this machine that is visited gets nothing that lets it in", async () => {
     const { origin, url } = await startUi({ notes });
     const { context, page } = await openWindow();
