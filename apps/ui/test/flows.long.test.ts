@@ -131,13 +131,9 @@ describe.skipIf(!hasBrowser)("a slow provider", () => {
     await page.getByRole("combobox", { name: "Ask your notes" }).fill("when does the ferry leave?");
     await page.locator(".result").getByText("Oslo").first().waitFor();
     await expect.poll(() => asked.length, { timeout: 30_000 }).toBeGreaterThan(0);
-    expect(await page.locator(".result").count()).toBeGreaterThan(0);
     const other = await context.newPage();
-    for (const [place, text] of Object.entries({
-      "/": "Recent notes",
-      "/health": "Notes and index",
-      "/map": "3 of 3",
-    })) {
+    const shown = { "/": "Recent notes", "/health": "Notes and index", "/map": "3 of 3" };
+    for (const [place, text] of Object.entries(shown)) {
       await other.goto(ui.origin + place);
       await other.locator("main").getByText(text).first().waitFor();
     }

@@ -91,18 +91,6 @@ describe.skipIf(!hasBrowser)("the health", () => {
     expect(complaints.lines).toEqual([]);
   });
 
-  test("names a file that cannot be indexed", async () => {
-    const ui = await startUi({ notes });
-    writeFileSync(path.join(ui.workspaceDir, "memory/bytes.md"), Buffer.alloc(4000, 1));
-    await ui.host.memory.sync({ reason: "test" });
-    // By now it is no news to a sync.
-    await ui.host.memory.sync({ reason: "test" });
-    const { page } = await openAt(ui, "/health");
-    await page.getByText("1 note or folder is not searched: memory/bytes.md").waitFor();
-    const told = page.getByRole("listitem").filter({ hasText: "memory/bytes.md" });
-    expect(await told.textContent()).toContain("is not text");
-  });
-
   test("tells of the last syncs, of vectors and of money, and has a refused text tried again", async () => {
     let refuses = true;
     const vectorOf = (text: string): number[] => [text.length, 1, 2];
