@@ -15,7 +15,7 @@ test("memory-in-ten-lines.ts reports why where it finds nothing", async () => {
   const place = createPlace({ "MEMORY.md": "# Memory\n" });
   const { stdout, stderr, exitCode } = await place.run("memory-in-ten-lines.ts", [place.notes, "zebra"]);
   expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 0 });
-  expect(stderr).toContain("no memory file holds any word of the query");
+  expect(stderr).toContain("no memory file contains a word of the query");
 });
 
 test("the library example of README.zh-CN.md finds and reads the line", async () => {

@@ -155,7 +155,7 @@ describe.skipIf(process.platform === "win32")("a note that is not searched", () 
       const accepting = await house.open({ memorySearch: { exclude: [named] } });
       expect((await ask(accepting, "pangolin")).report).toMatchObject({
         state: "ok",
-        reason: expect.stringMatching(/no memory file holds.*; 1 excluded by configuration/u),
+        reason: expect.stringMatching(/no memory file contains.*; 1 excluded by configuration/u),
         excluded: { count: 0, byConfiguration: 1 },
       });
       expect(await accepting.survey()).toMatchObject({ excluded: { count: 0, byConfiguration: 1 } });
@@ -231,7 +231,7 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
         const { results, report } = await ask(memory, query);
         expect(report.state).toBe("degraded");
         expect(report.reason).toContain(`${named} (`);
-        expect(report.reason).not.toMatch(/no memory file holds|nothing in memory/);
+        expect(report.reason).not.toMatch(/no memory file contains|nothing in memory/);
         expect(report.conditions).toMatchObject([{ state: "degraded", count: 1 }]);
         expect(results.filter(({ path: place }) => place === closed || place.startsWith(`${closed}/`))).toEqual([]);
       }

@@ -136,7 +136,7 @@ export function describeQueryLanguage(backend: QueryBackend, checks: "all" | "ch
         (await askIn(memory, query, options)).report.reason;
       // qmd is not asked twice, and by meaning something is always near.
       if (isQmd) return expect(await reason('"pump heat"')).toBeDefined();
-      expect(await reason('"pump heat"')).toMatch(/^no note holds the phrase "pump heat"; without it \d+ results$/u);
+      expect(await reason('"pump heat"')).toMatch(/^no note contains the phrase "pump heat"; without it \d+ results$/u);
       if (byMeaning) return;
       for (const [query, options, expected] of reasons)
         expect(await reason(query, options), query).toMatch(new RegExp(expected, "u"));
@@ -147,8 +147,8 @@ export function describeQueryLanguage(backend: QueryBackend, checks: "all" | "ch
       expect(paths[0]).toBe("recipes/soup.md");
       expect(report.filters?.words).toBe("after:yesteryear source:nowhere ginger");
       expect(report.filters?.unread).toEqual([
-        expect.stringMatching(/^after:yesteryear was taken for words: it is no time such as 2026-03-05/u),
-        `source:nowhere was taken for words: the sources are memory, sessions, journal, ${clientSources.join(", ")}`,
+        expect.stringMatching(/^after:yesteryear is searched as words: it is not a time such as 2026-03-05/u),
+        `source:nowhere is searched as words: the sources are memory, sessions, journal, ${clientSources.join(", ")}`,
       ]);
       expect((await askIn(memory, "ginger")).report.filters).toBeUndefined();
     });

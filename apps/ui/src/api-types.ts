@@ -8,6 +8,7 @@ import type {
   MemoryFileList,
   MemorySearchResult,
   SearchReport,
+  SentenceMeaning,
   MemoryFile,
 } from "@memslot/core";
 import type { LoggedChange, HandOvers, ListedTranscript, TranscriptList } from "@memslot/agent-kit";
@@ -32,10 +33,10 @@ export interface Facts {
 
 /**
  * The body of every answer with a status of 400 and above. `code`: that of a `MemoryError` or of a `RouteError`, or
- * `INTERNAL`. `message`: what happened and the next step.
+ * `INTERNAL`. `message`: what happened and the next step, which `meaning` shows in another language.
  */
 export interface Failure {
-  error: { code: string; message: string };
+  error: { code: string; message: string; meaning: SentenceMeaning };
 }
 
 /** `GET /api/health`: facts that events do not bring. */

@@ -273,7 +273,7 @@ test("a failure that no code names reaches the terminal, and the page without it
   const listFiles = vi.spyOn(host.memory, "listFiles").mockRejectedValue(new TypeError("x is not a function"));
   onTestFinished(() => [warn, listFiles].forEach((spy) => spy.mockRestore()));
   const { status, body } = await ask(origin, "/api/notes", { headers });
-  expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "INTERNAL", message: "" } }]);
+  expect([status, JSON.parse(body)]).toEqual([500, { error: { code: "INTERNAL", message: "", meaning: {} } }]);
   expect(warn).toHaveBeenCalledWith("GET /api/notes failed: x is not a function");
 });
 
@@ -376,7 +376,7 @@ test("creates, renames and removes a note through the log of changes, and never 
   for (const place of ["rename", "trash"])
     expect(await post(place, { path: first, to: second, sha256: "0".repeat(64) })).toMatchObject([
       400,
-      expect.stringContaining("has changed since"),
+      expect.stringContaining("has changed meanwhile"),
     ]);
   expect(readFileSync(path.join(workspaceDir, first), "utf8")).toBe(text);
   expect((await post("rename", { path: first, to: second, sha256 }))[0]).toBe(200);

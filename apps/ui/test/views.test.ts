@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { SentenceCode } from "@memslot/core";
 import { sentence } from "@memslot/core/host";
 import library from "../page/words/library-zh.json" with { type: "json" };
+import zh from "../page/words/zh.json" with { type: "json" };
 import data from "./data/views.json" with { type: "json" };
 import { hasBrowser, openAt, useBrowser } from "./support/browser.ts";
 import { buildPage } from "./support/build-page.ts";
@@ -62,7 +63,7 @@ describe.skipIf(!hasBrowser)("each view", () => {
   });
 
   test("counts in words of the language, and sentences of the library are in it", async () => {
-    const ui = await startUi({ notes: data.notes });
+    const ui = await startUi({ notes: data.notes, memorySearch: { provider: "gemini" } });
     const { page } = await openAt(ui, "/search?q=Oslo");
     await page.locator(".result").waitFor();
     expect(await page.getByText("1 result", { exact: true }).count()).toBe(1);
@@ -77,6 +78,9 @@ describe.skipIf(!hasBrowser)("each view", () => {
     await page.goto(`${ui.origin}/health`);
     await page.getByText("结果质量下降：1 个笔记或文件夹未被搜索：memory/bytes.md").waitFor();
     await page.getByText("不是文本，或编码未知").waitFor();
+    await page.getByText('嵌入提供方 "gemini" 未安装').first().waitFor();
+    const { findings = [] } = (await ui.host.memory.check()) ?? {};
+    expect(findings.flatMap(({ name }) => (`health.found.${name}` in zh ? [] : [name]))).toEqual(["space"]);
     // In Chinese no sentence of the library is left in English.
     await expect.poll(() => page.locator(".loading").count(), { timeout: 30_000 }).toBe(0);
     for (const place of data.sentences) {
@@ -85,6 +89,11 @@ describe.skipIf(!hasBrowser)("each view", () => {
       const text = await page.locator("main").innerText();
       expect([place, text.match(/(?:\b[a-z]+[ ,;:]+){4}.*/gu)]).toEqual([place, null]);
     }
+    await page.goto(`${ui.origin}/notes/MEMORY.md`);
+    await page.getByRole("button", { name: "重命名" }).click();
+    await page.getByLabel("相对于工作区的路径").fill("memory/house/pump.md");
+    await page.keyboard.press("Enter");
+    await page.getByText("memory/house/pump.md 已存在").waitFor();
   });
 });
 

@@ -9,6 +9,7 @@ import {
   ProviderError,
   defineEmbeddingPlugin,
 } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import {
   type BatchApi,
   HttpClient,
@@ -34,7 +35,7 @@ const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
       if (MemoryError.is(error)) return { ok: false, reason: error.message };
       throw error;
     }
-    return { ok: true, reason: `${key.source} is set` };
+    return { ok: true, ...sentence("embedding.key", { name: key.source }) };
   },
   open: async (context) => openProvider(context),
 });

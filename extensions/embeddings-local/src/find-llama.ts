@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import table from "./llama-builds.json" with { type: "json" };
 
 /** The release that this package is made for; any other that `peerDependencies` allows is accepted. */
@@ -25,8 +27,8 @@ export interface LlamaPlaces {
 
 export type FoundLlama =
   | { url: string }
-  /** `npm`: the arguments that install it; absent for a machine that there is no build for. */
-  | { missing: string; action: string; npm?: readonly string[] };
+  /** `why`: what is missing and the next step. `npm`: the arguments that install it; absent without a build. */
+  | { missing: Sentence; why: Sentence; npm?: readonly string[] };
 
 /** Finds node-llama-cpp beside this package, then in the state folder. Loads nothing. */
 export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPlaces): FoundLlama {
@@ -35,19 +37,18 @@ export function findLlama({ stateDir, beside, machine = thisMachine() }: LlamaPl
   const entries = [own, resolveIn(stateDir, "node-llama-cpp")].filter((entry) => entry !== undefined);
   const usable = entries.find((entry) => hasBuild(entry, build));
   if (usable !== undefined) return { url: pathToFileURL(usable).href };
-  const missing =
-    entries.length === 0 ? "node-llama-cpp is not installed" : "node-llama-cpp has no build for this machine beside it";
+  const missing = sentence(entries.length === 0 ? "embedding.noLlama" : "embedding.noBuild");
+  const lacking = (next: Sentence): { missing: Sentence; why: Sentence } => {
+    return { missing, why: sentence("list.more", { left: missing, right: next }) };
+  };
   if (build === undefined)
-    return {
-      missing,
-      action: `there is none for ${machine.platform} on ${machine.arch}; use another embedding provider`,
-    };
+    return lacking(sentence("embedding.noBuildOf", { platform: machine.platform, arch: machine.arch }));
   const packages = [`node-llama-cpp@${version}`, `@node-llama-cpp/${build}@${version}`];
   const install = (prefix: string): string[] => {
     return ["install", "--prefix", prefix, ...packages, "--omit=optional", "--ignore-scripts"];
   };
-  const action = `install it with: npm ${install(shellPath(stateDir, machine)).join(" ")}`;
-  return { missing, action, npm: install(stateDir) };
+  const next = sentence("embedding.npm", { arguments: install(shellPath(stateDir, machine)).join(" ") });
+  return { ...lacking(next), npm: install(stateDir) };
 }
 
 function hasBuild(entry: string, build: string | undefined): boolean {

@@ -1,4 +1,5 @@
 import { defineEmbeddingPlugin, type EmbeddingPlugin, MemoryError, messageOf } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { partOf, sizeOf } from "./download.ts";
 import { findLlama } from "./find-llama.ts";
 import { findModel, missingModel } from "./model-file.ts";
@@ -16,11 +17,11 @@ export function createLocalPlugin({ beside, ...overrides }: LocalPluginOverrides
     configSchema,
     async available(context) {
       const llama = findLlama({ stateDir: context.stateDir, beside });
-      if ("missing" in llama) return { ok: false, reason: llama.missing };
+      if ("missing" in llama) return { ok: false, ...llama.missing };
       try {
         const model = await findModel(context);
-        if (model.info === undefined) return { ok: false, reason: missingModel(model) };
-        return { ok: true, reason: `the model ${model.address.fileName} is here` };
+        if (model.info === undefined) return { ok: false, ...missingModel(model) };
+        return { ok: true, ...sentence("embedding.modelHere", { file: model.address.fileName }) };
       } catch (error) {
         return { ok: false, reason: messageOf(error) };
       }
@@ -32,12 +33,12 @@ export function createLocalPlugin({ beside, ...overrides }: LocalPluginOverrides
         modelFile: address.path,
         isModelThere: info !== undefined,
         modelBytes: await sizeOf(info === undefined ? partOf(address.path) : address.path),
-        missing: "missing" in llama ? { reason: `${llama.missing}; ${llama.action}`, npm: llama.npm } : undefined,
+        missing: "missing" in llama ? { reason: llama.why.reason, npm: llama.npm } : undefined,
       };
     },
     async open(context) {
       const llama = findLlama({ stateDir: context.stateDir, beside });
-      if ("missing" in llama) throw new MemoryError("UNAVAILABLE", `${llama.missing}; ${llama.action}`);
+      if ("missing" in llama) throw new MemoryError("UNAVAILABLE", llama.why);
       const model = await findModel(context);
       if (model.info === undefined && !model.mayFetch) throw new MemoryError("UNAVAILABLE", missingModel(model));
       // Not loaded to find an available provider.

@@ -20,7 +20,7 @@ export function createLocalProvider(
   const options = readOptions(context.options);
   const prefixes = modelPrefixes(address.model) ?? modelPrefixes(info?.name ?? "");
   const token = context.environment("HF_TOKEN");
-  const refusal = model.mayFetch ? undefined : missingModel(model);
+  const refusal = model.mayFetch ? undefined : missingModel(model).reason;
   const runner = new ModelRunner({ ...setup, address, options, token, refusal });
 
   async function embed(

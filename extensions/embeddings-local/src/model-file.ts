@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { type EmbeddingPluginContext, MemoryError, messageOf } from "@memslot/core";
+import { type EmbeddingPluginContext, MemoryError, messageOf, type Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { type GgufInfo, readGguf } from "./gguf-file.ts";
 
 export const defaultModel = "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf";
@@ -139,11 +140,11 @@ async function infoOf({ path, source }: ModelAddress): Promise<GgufInfo> {
   }
 }
 
-export function missingModel({ address }: LocalModel): string {
+export function missingModel({ address }: LocalModel): Sentence {
   const { model, path, source, fileName } = address;
-  if (source === undefined) return `the model file ${path} does not exist; set ${pathKey} to a GGUF file`;
+  if (source === undefined) return { reason: `the model file ${path} does not exist; set ${pathKey} to a GGUF file` };
   const size = model === defaultModel ? `, about ${embeddingGemma.megabytes} MB` : "";
-  return `its model ${fileName} is not on this machine (memorySearch.provider "local" fetches it${size})`;
+  return sentence("embedding.modelMissing", { file: fileName, size });
 }
 
 export async function isFile(path: string): Promise<boolean> {

@@ -30,16 +30,19 @@ const auto = { provider: "auto" };
 
 test("`auto` uses it if its model is here, and downloads none", async () => {
   const available = (modelPath?: string): unknown => plugin.available?.(contextFor({ memorySearch: auto, modelPath }));
-  expect(await available()).toEqual({
+  expect(await available()).toMatchObject({
     ok: false,
     reason: `its model ${fileName} is not on this machine (memorySearch.provider "local" fetches it, about 330 MB)`,
   });
   const path = tinyModel({}, "notes.gguf");
-  expect(await available(path)).toEqual({ ok: true, reason: "the model notes.gguf is here" });
+  expect(await available(path)).toMatchObject({ ok: true, reason: "the model notes.gguf is here" });
   rmSync(path);
   const reason = `the model file ${path} does not exist; set agents.defaults.memorySearch.local.modelPath to a GGUF file`;
-  expect(await available(path)).toEqual({ ok: false, reason });
-  expect(await available("ollama:nomic")).toEqual({ ok: false, reason: expect.stringContaining("local.modelPath") });
+  expect(await available(path)).toMatchObject({ ok: false, reason });
+  expect(await available("ollama:nomic")).toMatchObject({
+    ok: false,
+    reason: expect.stringContaining("local.modelPath"),
+  });
 });
 
 describe("opening", () => {
@@ -107,7 +110,10 @@ describe("the download of the model", () => {
     expect(hub.log[0]).toMatchObject({ path: "/user/model/resolve/main/tiny.gguf", authorization: "Bearer hf_secret" });
     expect(updates).toContainEqual({ completed: 2, total: 2, label: "downloading tiny.gguf" });
     expect(updates.at(-1)).toEqual({ completed: 1, total: 1, label: "loading tiny.gguf" });
-    expect(await plugin.available?.(contextFor(setup))).toEqual({ ok: true, reason: "the model tiny.gguf is here" });
+    expect(await plugin.available?.(contextFor(setup))).toMatchObject({
+      ok: true,
+      reason: "the model tiny.gguf is here",
+    });
   });
 
   test.each(["all callers left", "close"])("ends if %s", async (how) => {

@@ -7,6 +7,7 @@ import {
   ProviderError,
   defineEmbeddingPlugin,
 } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import {
   HttpClient,
   type BatchApi,
@@ -27,7 +28,7 @@ const plugin: EmbeddingPlugin = defineEmbeddingPlugin({
   configSchema: { type: "object", properties: {}, additionalProperties: false },
   async available(context) {
     const set = usableSetting(context);
-    if (set !== undefined) return { ok: true, reason: `${set} is set` };
+    if (set !== undefined) return { ok: true, ...sentence("embedding.key", { name: set }) };
     const places = `OPENAI_API_KEY, remote.apiKey and models.providers.${providerId}.apiKey`;
     return { ok: false, reason: `no OpenAI key: ${places} are not set` };
   },

@@ -89,7 +89,7 @@ test("the advice for a base URL, and whether a host is private", () => {
 
 test.each(cases.available as [string, ContextSetup, { ok: boolean; reason: string }][])(
   "whether `auto` can use it: %s",
-  async (_, setup, answer) => expect(await plugin.available?.(contextOf(setup))).toEqual(answer),
+  async (_, setup, answer) => expect(await plugin.available?.(contextOf(setup))).toMatchObject(answer),
 );
 
 describe("the configurations of the README", () => {

@@ -1,4 +1,5 @@
 import { isAbort, MemoryError } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import table from "./failure-reasons.json" with { type: "json" };
 
 export type QmdFailureReason = keyof typeof table;
@@ -75,8 +76,8 @@ function failureLine(text: string): string {
 export function toMemoryError(error: unknown): unknown {
   if (isAbort(error) || !(error instanceof QmdFailure)) return error;
   if (error.reason === "closed") return new MemoryError("CLOSED", error.message, { cause: error });
-  const text = `qmd cannot be used (${error.reason}): ${error.message}`;
-  return new MemoryError("UNAVAILABLE", error.action === undefined ? text : `${text}; ${error.action}`, {
-    cause: error,
-  });
+  const failed = sentence("qmd.failed", { reason: error.reason, error: error.message });
+  const { action } = error;
+  const why = action === undefined ? failed : sentence("list.more", { left: failed, right: action });
+  return new MemoryError("UNAVAILABLE", why, { cause: error });
 }

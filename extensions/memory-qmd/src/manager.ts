@@ -8,6 +8,7 @@ import type {
   SearchReport,
   SyncReport,
 } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { checkIndex } from "./check-index.ts";
 import { toMemoryError } from "./failures.ts";
 import type { QmdContext } from "./open-memory-parts.ts";
@@ -56,7 +57,7 @@ export function createQmdManager(context: QmdContext, inner: MemorySearchManager
       if (!semantic.isWanted)
         return { ok: false, error: 'qmd finds by words alone: memory.qmd.searchMode is "search"' };
       const state = await semantic.prepare(updates.index.status?.hasVectorIndex);
-      return state.use ? { ok: true } : { ok: false, error: state.reason };
+      return state.use ? { ok: true } : { ok: false, error: state.why?.reason };
     },
 
     async probeVectorAvailability(signal) {
@@ -119,12 +120,15 @@ async function compact({ folder, client }: QmdContext, signal: AbortSignal): Pro
   return { beforeBytes, afterBytes: Math.min(beforeBytes, indexBytes(folder)) };
 }
 
+const [why, next] = [sentence("qmd.scope"), sentence("next.qmdScope")];
 const refusal: SearchReport = {
   backend,
   mode: "keyword",
   state: "ok",
-  reason: "memory.qmd.scope does not let this session search",
-  action: "add a rule to memory.qmd.scope.rules that allows it",
+  reason: why.reason,
+  reasons: [why],
+  action: next.reason,
+  actions: [next],
   legs: {},
   dropped: { minScore: 0, source: 0, limit: 0 },
 };
@@ -165,7 +169,7 @@ function statusOf(
         folder,
         searchMode: options.searchMode,
         mode: isSemantic ? "semantic" : "lexical",
-        resting: cooldown,
+        resting: cooldown?.reason,
         modelsPresent: hasModels,
         ...client.state(),
         documents: index.status?.documents,

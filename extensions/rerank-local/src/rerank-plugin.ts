@@ -76,7 +76,7 @@ function addressOf({ settings, stateDir, environment }: RerankPluginContext): Mo
 
 function llamaOf({ stateDir }: RerankPluginContext): string {
   const llama = findLlama({ stateDir });
-  if ("missing" in llama) throw new MemoryError("UNAVAILABLE", `${llama.missing}; ${llama.action}`);
+  if ("missing" in llama) throw new MemoryError("UNAVAILABLE", llama.why);
   return llama.url;
 }
 

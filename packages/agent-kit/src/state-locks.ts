@@ -1,7 +1,7 @@
-import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import { MemoryError, isAbort, messageOf, type Sentence } from "@memslot/core";
 import { type LockOptions, type ProcessLock, acquireLock } from "@memslot/core/files";
 
-export function invalid(message: string): MemoryError {
+export function invalid(message: string | Sentence): MemoryError {
   return new MemoryError("INVALID_ARGUMENT", message);
 }
 

@@ -247,7 +247,7 @@ async function answerOf(
   const accepted = results.length === 0 ? (excluded?.byConfiguration ?? 0) : 0;
   const reasons = isClaim ? (empty ? [empty.why] : [...reasonsOf(found)]) : [];
   if (accepted > 0) reasons.push(sentence("files.chosen", { count: accepted }));
-  const actions = empty ? [empty.next] : found.action === undefined ? [] : [{ reason: found.action }];
+  const actions = empty ? [empty.next] : [...(found.actions ?? [])];
   if (missed) actions.push(sentence("next.accept"));
   const isCounted = isWeak && isOwner && options.sources.includes("memory");
   const unsearched = isCounted ? await parts.unsearched(options.signal) : undefined;
@@ -278,7 +278,7 @@ async function unvectored(
 ): Promise<SearchCondition | undefined> {
   const missing = vectors?.facts().missing;
   if (!vectors || own.some(({ state }) => state === "degraded") || missing === 0) return undefined;
-  const tell = (why: string | Sentence, count: number | undefined): SearchCondition => {
+  const tell = (why: Sentence, count: number | undefined): SearchCondition => {
     return { state: "degraded", ...sentence("vectors.missing", { why }), ...(count !== undefined && { count }) };
   };
   if (options.audience === "private") {

@@ -138,7 +138,7 @@ describe("several things at once", () => {
     expect(report.state).toBe("degraded");
     expect(report.reason).toContain("connection refused");
     // How far the scan got depends on the machine; the answer reports unknown notes in any case.
-    expect(report.reason).toMatch(/300 files have changed|not all files were looked at yet/);
+    expect(report.reason).toMatch(/300 files have changed|not all files have been scanned yet/);
     expect(report.conditions?.map(({ state }) => state).toSorted()).toEqual(["degraded", "stale"]);
   });
 });

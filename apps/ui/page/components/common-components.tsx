@@ -1,6 +1,6 @@
 import type { VNode, ComponentChildren } from "preact";
 import { useState, useLayoutEffect, useRef } from "preact/hooks";
-import { t, isWord } from "../words/translate.ts";
+import { named, said, t } from "../words/translate.ts";
 import { AskError, facts } from "../state/api-client.ts";
 import { choice } from "../state/preferences.ts";
 import { refetch } from "../state/queries.ts";
@@ -168,13 +168,13 @@ export function withCode(text: string): ComponentChildren {
   return text.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part));
 }
 
-/** What went wrong, in words by its code, and the server's message in English with the next step. */
+/** What went wrong, in words by its code, and the server's message with the next step. */
 export function failureText(error: unknown): VNode {
-  const { code, message } = error instanceof AskError ? error : { code: "INTERNAL", message: "" };
-  const kind = `failure.${code}`;
+  const { code, sentence } = error instanceof AskError ? error : { code: "INTERNAL", sentence: {} };
+  const kind = named("failure", code, "");
   return (
     <>
-      {isWord(kind) && <strong>{t(kind)}</strong>} <span lang="en">{message}</span>
+      {kind && <strong>{kind}</strong>} <span lang={sentence.code ? undefined : "en"}>{said(sentence)}</span>
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { Sentence } from "@memslot/core";
 import type { Failure, Facts } from "../../src/api-types.ts";
 import { kept, keep } from "./preferences.ts";
 
@@ -6,9 +7,12 @@ import { kept, keep } from "./preferences.ts";
 export class AskError extends Error {
   readonly status: number;
   readonly code: string;
+  /** What happened and the next step. */
+  readonly sentence: Partial<Sentence>;
 
-  constructor(status: number, code: string, message = "") {
-    super(message);
+  constructor(status: number, code: string, sentence: Partial<Sentence> = {}) {
+    super(sentence.reason);
+    this.sentence = sentence;
     this.status = status;
     this.code = code;
   }
@@ -35,8 +39,8 @@ export async function askNewer(path: string, options: AskOptions): Promise<{ dat
     const hasBody = response.status !== 204 && response.status !== 304;
     const data: unknown = hasBody ? await response.json() : undefined;
     if (response.ok || !hasBody) return { data, tag: response.headers.get("etag") ?? undefined };
-    const { code, message } = (data as Failure).error;
-    throw new AskError(response.status, code, message);
+    const { code, message, meaning } = (data as Failure).error;
+    throw new AskError(response.status, code, { reason: message, ...meaning });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     const failure = error instanceof AskError ? error : new AskError(0, "OFFLINE");

@@ -115,14 +115,14 @@ async function run(query: Query): Promise<void> {
   Object.assign(query, { running, isStale: false, timer: undefined });
   const { answer } = query;
   if (!answer.peek().loading) answer.value = { ...answer.peek(), loading: true };
-  const late = setTimeout(() => running.abort(new AskError(504, "TIMEOUT", "")), deadlineMs);
+  const late = setTimeout(() => running.abort(new AskError(504, "TIMEOUT")), deadlineMs);
   try {
     const { data = answer.peek().data, tag = query.tag } = await askNewer(query.path, {
       tag: query.tag,
       signal: running.signal,
     });
     // The server ends and answers nothing.
-    if (data === undefined) throw new AskError(0, "OFFLINE", "");
+    if (data === undefined) throw new AskError(0, "OFFLINE");
     Object.assign(query, { tag, failures: 0, finishedAt: Date.now() });
     answer.value = { data, error: undefined, loading: false };
   } catch (error) {

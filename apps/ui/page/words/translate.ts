@@ -1,4 +1,4 @@
-import type { SentenceCode, SentenceMeaning } from "@memslot/core";
+import type { Sentence, SentenceCode } from "@memslot/core";
 import { facts } from "../state/api-client.ts";
 import { type Language, language } from "../state/preferences.ts";
 import en from "./en.json" with { type: "json" };
@@ -16,7 +16,7 @@ const tables: Record<Language, Record<WordName, Text>> = { en, zh };
 export function t(name: WordName, given: Readonly<Record<string, string | number>> = {}): string {
   const text = tables[language.value][name];
   const plural = (): "one" | "other" =>
-    new Intl.PluralRules(localeName()).select(Number(given["count"])) === "one" ? "one" : "other";
+    formatOf(Intl.PluralRules).select(Number(given["count"])) === "one" ? "one" : "other";
   const form = typeof text === "string" ? text : (text[plural()] ?? text.other);
   return filled(form, (key) => (key in given ? formatted(given[key] ?? "") : `{${key}}`));
 }
@@ -27,11 +27,6 @@ function filled(text: string, valueOf: (name: string) => string): string {
 
 const translations: Record<SentenceCode, string> = library;
 
-/** A sentence, or a part of an answer that has one. */
-export interface Said extends SentenceMeaning {
-  reason?: string | undefined;
-}
-
 /** A sentence of the library in the current language, by its code; without one, its text. */
 export function said({ reason = "", code, params = {} }: Said): string {
   if (language.value === "en" || code === undefined) return reason;
@@ -41,19 +36,22 @@ export function said({ reason = "", code, params = {} }: Said): string {
   });
 }
 
+type Said = { [Key in keyof Sentence]?: Sentence[Key] | undefined };
+
 /** Several sentences as one. */
 export function saidTogether(reasons: readonly Said[]): string {
   return reasons.map(said).join(language.value === "en" ? "; " : "；");
 }
 
-/** Whether there is a text of this name: some codes of the server have none. */
-export function isWord(name: string): name is WordName {
-  return Object.hasOwn(en, name);
+/** A name of the library in the current language, such as a source; without a text, `otherwise`. */
+export function named(group: string, name: string, otherwise: string = name): string {
+  const key = `${group}.${name}`;
+  return Object.hasOwn(en, key) ? t(key as WordName) : otherwise;
 }
 
 /** A number in the format of the language. */
 export function formatted(value: string | number): string {
-  return typeof value === "number" ? new Intl.NumberFormat(localeName()).format(value) : value;
+  return typeof value === "number" ? formatOf(Intl.NumberFormat).format(value) : value;
 }
 
 /** A time from ISO 8601 in the user's time zone, as the library counts days. */
@@ -63,20 +61,23 @@ export function when(
 ): string {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
-  const options = { timeZone: facts.value?.timeZone, ...style };
-  const key = JSON.stringify([localeName(), options]);
-  const format = formats.get(key) ?? new Intl.DateTimeFormat(localeName(), options);
-  formats.set(key, format);
-  return format.format(date);
+  return formatOf(Intl.DateTimeFormat, { timeZone: facts.value?.timeZone, ...style }).format(date);
 }
 
-/** Made once for each style: to make one takes longer than all else in a row of a list. */
-const formats = new Map<string, Intl.DateTimeFormat>();
+const formats = new Map<string, unknown>();
+
+/** A format of the language, made once: to make one takes longer than all else in a row of a list. */
+function formatOf<Options, Format>(Kind: new (locale: string, options?: Options) => Format, options?: Options): Format {
+  const key = JSON.stringify([Kind.name, localeName(), options]);
+  const format = (formats.get(key) as Format | undefined) ?? new Kind(localeName(), options);
+  formats.set(key, format);
+  return format;
+}
 
 /** US dollars; small amounts with more digits. */
 export function money(usd: number): string {
   const style = { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 } as const;
-  return new Intl.NumberFormat(localeName(), style).format(usd);
+  return formatOf(Intl.NumberFormat, style).format(usd);
 }
 
 /** Bytes in units: `14.1 MB`. */
@@ -89,7 +90,7 @@ export function bytes(count: number): string {
     unitDisplay: power === 0 ? "long" : "short",
     maximumSignificantDigits: 3,
   } as const;
-  return new Intl.NumberFormat(localeName(), style).format(count / 1000 ** power);
+  return formatOf(Intl.NumberFormat, style).format(count / 1000 ** power);
 }
 
 /** The browser's locale of the language, for the formats of its region. */

@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { isAbort, MemoryError, messageOf } from "@memslot/core";
+import { sentenceOf } from "@memslot/core/host";
 import type { Failure } from "../api-types.ts";
 
 /** A request to a route. */
@@ -94,10 +95,11 @@ export async function answerRequest(
     const isKnown = error instanceof RouteError || MemoryError.is(error);
     // The text of an unexpected error is for the terminal only.
     if (!isKnown) process.emitWarning(`${request.method} ${request.url?.split("?")[0]} failed: ${messageOf(error)}`);
-    const { code, message } = isKnown ? error : { code: "INTERNAL", message: "" };
+    const code = isKnown ? error.code : "INTERNAL";
+    const { reason: message, ...meaning } = sentenceOf(isKnown ? error : "");
     const status = Object.hasOwn(statuses, code) ? statuses[code as keyof typeof statuses] : 500;
     if (!response.headersSent && !response.destroyed)
-      await sendJson(request, response, status, { error: { code, message } } satisfies Failure);
+      await sendJson(request, response, status, { error: { code, message, meaning } } satisfies Failure);
   }
 }
 

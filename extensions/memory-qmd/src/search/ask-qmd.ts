@@ -1,8 +1,8 @@
-import type { SearchReport } from "@memslot/core";
 import { QmdFailure } from "../failures.ts";
 import type { QmdRow, QmdSearch } from "../process/qmd-client.ts";
 import type { QmdContext } from "../open-memory-parts.ts";
 import type { Collection } from "../update/collections.ts";
+import type { SemanticState } from "./semantic-mode.ts";
 import { lexicalLists, maxLists, semanticList } from "./build-qmd-queries.ts";
 
 const lexicalMs = 2000;
@@ -20,7 +20,7 @@ export interface QmdQuestion {
 export interface QmdAnswer {
   rows: QmdRow[];
   isSemantic: boolean;
-  note?: Pick<SearchReport, "reason" | "action"> | undefined;
+  note?: Pick<SemanticState, "why" | "next"> | undefined;
 }
 
 /** Asks with the models of qmd if they are wanted and usable, else with words alone. */
@@ -42,7 +42,7 @@ export async function askQmd({ collections, ...given }: QmdQuestion, context: Qm
     return { rows: await runQuery(lists, question, context, true), isSemantic: true };
   } catch (error) {
     if (!(error instanceof QmdFailure)) throw error;
-    return await byWords({ reason: semantic.failed(error) });
+    return await byWords({ why: semantic.failed(error) });
   }
 }
 

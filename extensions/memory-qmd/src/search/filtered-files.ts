@@ -1,4 +1,5 @@
 import type { SearchCondition } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import { isAsked } from "@memslot/indexing";
 import {
   type AskedQuery,
@@ -40,10 +41,6 @@ export function filteredFiles(input: SearchInput, record: Pick<QmdRecord, "files
   );
   const newest = newestFiles(files);
   const isAll = newest.length === files.length;
-  const reason =
-    query === ""
-      ? "only the newest notes were read: qmd needs words, and there are too many notes to read"
-      : "only notes that qmd found were filtered: there may be more";
   return {
     asked,
     places: places.map(({ source }) => {
@@ -51,7 +48,7 @@ export function filteredFiles(input: SearchInput, record: Pick<QmdRecord, "files
       return { source, scope: { within, without: [] } };
     }),
     read: isAll || query === "" ? newest : undefined,
-    note: isAll ? undefined : { state: "degraded", reason },
+    note: isAll ? undefined : { state: "degraded", ...sentence(query === "" ? "qmd.newest" : "qmd.filtered") },
   };
 }
 

@@ -30,7 +30,6 @@ const wantedFiles = 60;
 const wantedOfPart = 200;
 const firstIndexWaitsMs = 10_000;
 const maxRows = 200;
-const searchAgain = "search again in a moment, or run `memslot memory index`";
 
 /** qmd finds files; lines, snippets and scores come from their texts. Files that qmd lacks are searched here. */
 export async function searchQmd(input: SearchInput, context: QmdContext): Promise<SearchOutcome> {
@@ -66,24 +65,24 @@ export async function searchQmd(input: SearchInput, context: QmdContext): Promis
     keyword,
     vector: isSemantic ? { rows: semanticRows(found, chunks, keyword.answer.rows) } : undefined,
     // The words of qmd may be about another query, or name a note.
-    degraded: note?.reason === undefined ? undefined : isPrivate ? { reason: note.reason } : sentence("vectors.off"),
+    degraded: note?.why && (isPrivate ? note.why : sentence("vectors.off")),
     retrievalMs: performance.now() - started,
   });
   if (updates.index.unseen().length > 0) updates.request(unseen.length > own.length ? "soon" : "later");
   // A place in the list of qmd is no similarity.
   for (const result of outcome.results) delete result.vectorScore;
   const missing = filtered?.read ? 0 : unseen.length - own.length;
+  const next = missing > 0 ? sentence("next.qmdAgain") : note?.next;
   const answer: SearchOutcome = {
     ...outcome,
     undated: filtered && undatedIn(all.map(rowOf), filtered.asked),
-    report: { ...outcome.report, ...(note && { action: note.action }), ...(missing > 0 && { action: searchAgain }) },
+    report: { ...outcome.report, ...(next && { actions: [next] }) },
   };
   return [missing > 0 ? notRead(missing, isFirst) : undefined, filtered?.note].reduce(withNote, answer);
 }
 
 function notRead(count: number, isFirst: boolean): SearchCondition {
-  const reason = isFirst ? "qmd is still reading the notes for the first time" : "qmd has not read all changes yet";
-  return { state: "stale", reason: `${reason}: ${count} notes were not searched`, count };
+  return { state: "stale", ...sentence(isFirst ? "qmd.first" : "qmd.behind", { count }), count };
 }
 
 /** Waits for the first index of more notes than can be read without. True if there is none even then. */

@@ -1,8 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
-import { messageOf } from "@memslot/core";
-import { createCooldown } from "@memslot/core/host";
+import type { Sentence } from "@memslot/core";
+import { createCooldown, sentence, sentenceOf } from "@memslot/core/host";
 import type { QmdClient } from "../process/qmd-client.ts";
 import type { HostEnvironment } from "../process/run-qmd.ts";
 import type { QmdOptions } from "../options.ts";
@@ -15,8 +15,8 @@ const missingForMs = 60_000;
 export interface SemanticState {
   use: boolean;
   /** Absent when the configuration asks for no semantic search. */
-  reason?: string | undefined;
-  action?: string | undefined;
+  why?: Sentence | undefined;
+  next?: Sentence | undefined;
 }
 
 interface SemanticInput {
@@ -29,7 +29,7 @@ interface SemanticInput {
 export class SemanticMode {
   readonly isWanted: boolean;
   readonly #input: SemanticInput;
-  readonly #cooldown = createCooldown<string>();
+  readonly #cooldown = createCooldown<Sentence>();
   #hasModels: boolean | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
 
@@ -42,7 +42,7 @@ export class SemanticMode {
     return this.#hasModels;
   }
 
-  get cooldown(): string | undefined {
+  get cooldown(): Sentence | undefined {
     return this.#cooldown.current()?.failure;
   }
 
@@ -58,21 +58,20 @@ export class SemanticMode {
     if (this.#hasModels !== true)
       return {
         use: false,
-        reason: `memory.qmd.searchMode is "${options.searchMode}" and the models of qmd are not on this machine`,
-        action: "run `qmd pull`, which downloads about 2 GB, or set memory.qmd.searchMode to search",
+        why: sentence("qmd.noModels", { mode: options.searchMode }),
+        next: sentence("next.qmdPull"),
       };
     const { cooldown } = this;
-    if (cooldown !== undefined) return { use: false, reason: cooldown };
-    if (hasVectors === false)
-      return { use: false, reason: "qmd has no embeddings of the notes yet", action: "run `memslot memory index`" };
+    if (cooldown !== undefined) return { use: false, why: cooldown };
+    if (hasVectors === false) return { use: false, why: sentence("qmd.noVectors"), next: sentence("next.index") };
     return { use: true };
   }
 
   /** Starts the cooldown after a failed semantic search and returns its reason. */
-  failed(error: unknown): string {
-    const reason = `keyword search only: ${messageOf(error)}`;
-    this.#cooldown.start(reason, cooldownMs);
-    return reason;
+  failed(error: unknown): Sentence {
+    const why = sentence("search.noMeaning", { error: sentenceOf(error) });
+    this.#cooldown.start(why, cooldownMs);
+    return why;
   }
 }
 

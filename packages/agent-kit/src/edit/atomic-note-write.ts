@@ -3,6 +3,8 @@ import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, mkdir, realpath } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import {
   codeOf,
   type ConfinedFolder,
@@ -35,14 +37,10 @@ export async function changeNote(
       const now = contentIn(there);
       const bytes = change.make(there.bytes, now);
       if (bytes === undefined) return { state: "conflict", note: now };
-      if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
-      if (there.stats.nlink > 1n)
-        throw cannotWrite(
-          note,
-          "it has more than one name (a hard link), and only one would change: put a copy in its place",
-        );
+      if (now.problem !== undefined) throw cannotWrite(note, now.problem);
+      if (there.stats.nlink > 1n) throw cannotWrite(note, sentence("note.names"));
       if (bytes.equals(there.bytes)) return { state: "replaced", note: now };
-      if (bytes.length > maxBytes) throw cannotWrite(note, `it would be larger than ${maxMegabytes} MB: split it`);
+      if (bytes.length > maxBytes) throw cannotWrite(note, sentence("note.large", { limit: maxMegabytes }));
       await change.prepare?.(there.bytes, bytes);
       return await exchange(note, there, bytes, given.signal);
     });
@@ -187,17 +185,17 @@ interface OpenedNote {
 
 export function contentIn({ bytes, stats }: Pick<OpenedNote, "bytes" | "stats">): NoteContent {
   const sha256 = hashOf(bytes);
-  const fixed = whyFixed(bytes);
+  const problem = whyFixed(bytes);
   const text = decodeText(bytes).replaceAll("\r\n", "\n");
   const modified = new Date(Number(stats.mtimeMs)).toISOString();
-  return { text, sha256, bytes: bytes.length, modified, ...(fixed !== undefined && { fixed }) };
+  return { text, sha256, bytes: bytes.length, modified, ...(problem && { fixed: problem.reason, problem }) };
 }
 
-function whyFixed(bytes: Uint8Array): string | undefined {
-  if (!isUtf8(bytes)) return "it is not UTF-8: save it as UTF-8 with another editor";
-  if (bytes.includes(0)) return "it has NUL bytes, which no editor shows: save it as UTF-8 with another editor";
+function whyFixed(bytes: Uint8Array): Sentence | undefined {
+  if (!isUtf8(bytes)) return sentence("note.encoding");
+  if (bytes.includes(0)) return sentence("note.nul");
   const hasReturns = /\r(?!\n)/u.test(Buffer.from(bytes).toString());
-  return hasReturns ? "it has line ends of old Macs (CR alone), which no page can keep" : undefined;
+  return hasReturns ? sentence("note.returns") : undefined;
 }
 
 export async function inFolder<T>(given: NoteName, run: (note: Note) => Promise<T>): Promise<T> {
@@ -237,10 +235,11 @@ export async function openThere(note: Note): Promise<OpenedNote | undefined> {
   if (handle === undefined) return undefined;
   try {
     let stats = await handle.stat({ bigint: true });
-    if (!stats.isFile()) throw cannotWrite(note, `${relPath} is not a file: move it away`);
+    if (!stats.isFile())
+      throw cannotWrite(note, sentence("note.other", { part: relPath, kind: sentence("note.file") }));
     if (!folder.holds(handle, name)) throw new MovedError(relPath);
     for (;;) {
-      if (stats.size > maxBytes) throw cannotWrite(note, `it is larger than ${maxMegabytes} MB: split it`);
+      if (stats.size > maxBytes) throw cannotWrite(note, sentence("note.large", { limit: maxMegabytes }));
       const bytes = await bytesOf(handle);
       const now = await handle.stat({ bigint: true });
       // Bytes and stats of one state: an exchange takes the stats for those of the bytes.

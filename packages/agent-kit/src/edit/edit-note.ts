@@ -1,3 +1,4 @@
+import { sentence } from "@memslot/core/host";
 import { invalid } from "../state-locks.ts";
 import {
   type ChangeLog,
@@ -120,7 +121,7 @@ export async function deleteNote(options: WholeNote & { sha256: string; timeZone
 }
 
 function checkName(relPath: string): void {
-  if (!/[^/]\.md$/iu.test(relPath)) throw invalid(`${relPath}: a note is Markdown, with a name that ends with .md`);
+  if (!/[^/]\.md$/iu.test(relPath)) throw invalid(sentence("note.markdown", { path: relPath }));
 }
 
 function checkWhole(text: string, at: number, old: string): void {
@@ -156,19 +157,9 @@ function chosen(log: ChangeLog, id: string | undefined, fits: (change: LoggedCha
     (each) => fits(each) && (id === undefined ? each.state === "done" : each.id === id),
   );
   if (change === undefined)
-    throw invalid(
-      id === undefined
-        ? "there is no change to undo"
-        : `there is no such change as ${JSON.stringify(id)}: \`memslot log\` lists them`,
-    );
+    throw invalid(id === undefined ? sentence("change.none") : sentence("change.unknown", { id: JSON.stringify(id) }));
   if (change.state === "done") return change;
-  const why = {
-    undone: "has been taken back already",
-    "not done": "was never made: its process ended before",
-    unclear: "was interrupted, and the note has changed since: compare it with `memslot log --json`",
-    open: "is being made",
-  }[change.state];
-  throw invalid(`change ${change.id} of ${change.path} ${why}`);
+  throw invalid(sentence(`change.${change.state}`, { id: change.id, path: change.path }));
 }
 
 async function takeBack(
@@ -188,9 +179,6 @@ async function takeBack(
   });
   if (made.state === "done") return made.change;
   const where = trash ?? "`memslot log --json`";
-  throw invalid(
-    made.note === undefined
-      ? `${relPath} does not exist any more: its text before change ${id} is in ${where}`
-      : `${relPath} has changed since in the lines of change ${id} or right beside them (line ${change.startLine} then): take later changes back first, or repair it by hand; its text is in ${where}`,
-  );
+  const about = { path: relPath, id, line: change.startLine, where };
+  throw invalid(sentence(made.note === undefined ? "change.gone" : "change.later", about));
 }

@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import path from "node:path";
 import { MemoryError } from "@memslot/core";
 import { codeOf, openConfinedFolder, syncFolder, unlessMissing } from "@memslot/core/files";
+import { sentence } from "@memslot/core/host";
 import { noteFile } from "@memslot/indexing/host";
 import { invalid } from "../state-locks.ts";
 import { openNote } from "./append-note.ts";
@@ -87,7 +88,7 @@ export class NoteChanges {
         });
       });
     } catch (error) {
-      if (codeOf(error) === "EEXIST") throw invalid(`${note.relPath} already exists`);
+      if (codeOf(error) === "EEXIST") throw invalid(sentence("note.exists", { path: note.relPath }));
       throw await failureOf(note, error);
     }
   }
@@ -98,18 +99,17 @@ export class NoteChanges {
     return await inLockedFolder({ ...this.#place, relPath }, (note) =>
       this.#logged(wanted, async (begin) => {
         const there = await openThere(note);
-        if (there === undefined) throw invalid(`${relPath} does not exist`);
+        if (there === undefined) throw invalid(sentence("why.missing", { path: relPath }));
         return await closing(there.handle, async () => {
           const now = contentIn(there);
-          if (sha256 !== undefined && now.sha256 !== sha256)
-            throw invalid(`${relPath} has changed since, and is not deleted`);
-          if (now.fixed !== undefined) throw cannotWrite(note, now.fixed);
+          if (sha256 !== undefined && now.sha256 !== sha256) throw hasChanged(relPath);
+          if (now.problem !== undefined) throw cannotWrite(note, now.problem);
           const change = await begin(there.bytes, undefined);
           // Read again: a version that an editor has saved meanwhile is in no trash.
           const again = await openThere(note);
           await again?.handle.close();
           const isSame = again?.stats.ino === there.stats.ino && again.bytes.equals(there.bytes);
-          if (!isSame) throw invalid(`${relPath} is being changed, and is not deleted`);
+          if (!isSame) throw hasChanged(relPath);
           await note.folder.remove(note.name);
           await syncFolder(note.folder.path);
           return change;
@@ -135,10 +135,10 @@ export class NoteChanges {
   /** Renames a note: a change for each of the two names. Throws as `make` and `remove` do. */
   async move({ relPath, to, reason, sha256 }: NoteMove): Promise<NoteChangeRecord> {
     const note = await readLocked({ ...this.#place, relPath });
-    if (note === undefined) throw invalid(`${relPath} does not exist`);
-    const { fixed, sha256: now } = note.content;
-    if (fixed !== undefined) throw cannotWrite({ ...this.#place, relPath }, fixed);
-    if (sha256 !== undefined && sha256 !== now) throw invalid(`${relPath} has changed since, and is not renamed`);
+    if (note === undefined) throw invalid(sentence("why.missing", { path: relPath }));
+    const { problem, sha256: now } = note.content;
+    if (problem !== undefined) throw cannotWrite({ ...this.#place, relPath }, problem);
+    if (sha256 !== undefined && sha256 !== now) throw hasChanged(relPath);
     // The new one first: a process that is killed in between leaves two notes, not none.
     await this.make({ kind: "create", relPath: to, text: note.bytes.toString("utf8"), reason });
     return await this.remove({ kind: "delete", relPath, reason, sha256: now });
@@ -209,6 +209,10 @@ export class NoteChanges {
       change.state = outcome;
     }
   }
+}
+
+function hasChanged(path: string): MemoryError {
+  return invalid(sentence("note.changed", { path }));
 }
 
 async function outcomeOf(place: ChangePlace, change: NoteChangeRecord, log: ChangeLog): Promise<ChangeOutcome> {

@@ -1,7 +1,8 @@
 import { constants, existsSync } from "node:fs";
 import { lstat, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-import { MemoryError, isAbort, messageOf } from "@memslot/core";
+import { MemoryError, isAbort, messageOf, type Sentence } from "@memslot/core";
+import { sentence } from "@memslot/core/host";
 import {
   codeOf,
   type ConfinedFolder,
@@ -20,8 +21,9 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new DOMException(messageOf(signal.reason), "AbortError");
 }
 
-export function cannotWrite({ relPath, workspaceDir }: NotePath, reason: string, cause?: unknown): MemoryError {
-  return new MemoryError("WORKSPACE", `cannot write ${relPath} in ${workspaceDir}: ${reason}`, { cause });
+export function cannotWrite({ relPath, workspaceDir }: NotePath, why: string | Sentence, cause?: unknown): MemoryError {
+  const about = { path: relPath, folder: workspaceDir, why };
+  return new MemoryError("WORKSPACE", sentence("note.unwritable", about), { cause });
 }
 
 /** Opens the folder of a note and creates missing folders. Follows no symbolic link, to stay inside the workspace. */
@@ -51,11 +53,9 @@ async function checkWay(note: NotePath, workspaceDir: string): Promise<void> {
     const found = await lstat(path.join(workspaceDir, part)).catch(unlessMissing);
     if (found === undefined) return;
     const isLast = count === parts.length;
-    const wanted = isLast ? "file" : "folder";
-    if (found.isSymbolicLink())
-      throw cannotWrite(note, `${part} is a symbolic link, which is not followed: put a ${wanted} in its place`);
-    if (!(isLast ? found.isFile() : found.isDirectory()))
-      throw cannotWrite(note, `${part} is not a ${wanted}: move it away`);
+    const about = { part, kind: sentence(isLast ? "note.file" : "note.folder") };
+    if (found.isSymbolicLink()) throw cannotWrite(note, sentence("note.linked", about));
+    if (!(isLast ? found.isFile() : found.isDirectory())) throw cannotWrite(note, sentence("note.other", about));
   }
 }
 

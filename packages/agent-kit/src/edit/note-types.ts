@@ -1,5 +1,5 @@
 // Public types stand apart from code whose types need Node: a program without these compiles against the package.
-import type { MemorySearchSettings } from "@memslot/core";
+import type { MemorySearchSettings, Sentence } from "@memslot/core";
 
 export interface NotePath {
   workspaceDir: string;
@@ -20,6 +20,8 @@ export interface NoteContent {
   modified: string;
   /** Why it cannot be replaced, in a sentence without its full stop. Absent if it can. */
   fixed?: string | undefined;
+  /** The same, to show it in another language. */
+  problem?: Sentence | undefined;
 }
 
 export interface ReplaceNoteOptions extends NoteName {

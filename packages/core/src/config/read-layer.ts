@@ -47,7 +47,7 @@ function finalValue(found: FoundValue, { label, baseDir }: ConfigLayer, env: Env
   for (const pattern of type.globsIn?.(value) ?? []) {
     const problem = globProblem(pattern);
     if (problem !== undefined)
-      throw new MemoryError("CONFIG", `${label}: ${written}: the pattern ${quoteText(pattern)} ${problem}`);
+      throw new MemoryError("CONFIG", `${label}: ${written}: the pattern ${quoteText(pattern)} ${problem.reason}`);
   }
   return type.withAbsolutePaths?.(value, (path) => absolutePath(path, baseDir, env), key) ?? value;
 }

@@ -1,3 +1,5 @@
+import { asSentence, type Sentence } from "./sentences.ts";
+
 /**
  * Code of a failure. Codes are API and follow semantic versioning; messages are for people and name the next step.
  *
@@ -22,13 +24,29 @@ export type MemoryErrorCode =
   | "BUSY"
   | "CLOSED";
 
+const sentenceMark = Symbol.for("memslot.sentence");
+
+/** An error whose message may be a sentence, so that it can be shown in another language. */
+export class SentenceError extends Error {
+  constructor(message: string | Sentence, options?: { cause?: unknown }) {
+    super(asSentence(message).reason, options);
+    Object.defineProperty(this, sentenceMark, { value: asSentence(message) });
+  }
+}
+
+/** The message of any thrown value, with its code if it has one. */
+export function sentenceOf(error: unknown): Sentence {
+  const own: unknown = error instanceof Error && sentenceMark in error ? error[sentenceMark] : undefined;
+  return (own as Sentence | undefined) ?? { reason: messageOf(error) };
+}
+
 const marker = Symbol.for("memslot.MemoryError");
 
 /** The error of all failures. Test with `MemoryError.is`, which also works across two copies of this package. */
-export class MemoryError extends Error {
+export class MemoryError extends SentenceError {
   readonly code: MemoryErrorCode;
 
-  constructor(code: MemoryErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: MemoryErrorCode, message: string | Sentence, options?: { cause?: unknown }) {
     super(message, options);
     this.name = "MemoryError";
     this.code = code;

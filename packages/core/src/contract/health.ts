@@ -2,7 +2,7 @@ import type { AvailabilityProbe } from "./manager.ts";
 import type { IndexCheck, MemorySurvey } from "./index-answers.ts";
 import type { SessionAudience } from "./search.ts";
 import type { SearchCondition, SearchReport, WordReading } from "./search-report.ts";
-import { asSentence, type Sentence, type SentenceMeaning, sentence } from "./sentences.ts";
+import { asSentence, joined, type Sentence, type SentenceMeaning, sentence } from "./sentences.ts";
 import type { ExcludedNotes, MemoryProviderStatus } from "./status.ts";
 
 /** Reliability of answers, from good to bad. `unknown`: not checked. `empty`: no notes. */
@@ -44,22 +44,21 @@ const notChecked: HealthPart = { state: "unknown", ...sentence("check.none") };
 /** Computes the health of a memory, which searches, commands and the page report. */
 export function healthOf(facts: HealthFacts): MemoryHealth {
   const parts = { files: filesHealth(facts), index: indexHealth(facts), meaning: meaningHealth(facts) };
-  const named = Object.entries(parts);
+  const named = (["files", "index", "meaning"] as const).map((name) => [name, parts[name]] as const);
   const worst = states.findLast((state) => named.some(([, part]) => part.state === state)) ?? ok.state;
   const own = named.filter(([, { state }]) => state === worst && state !== "ok");
-  const reasons = own.flatMap(([name, { reason }]) =>
-    reason === notChecked.reason ? `${name} ${reason}` : (reason ?? []),
+  const reasons = own.map(([name, { reason = "", ...part }]) =>
+    part.code === "check.none" ? sentence(`check.none.${name}`) : sentenceIn({ ...part, reason }),
   );
   const action = own.map((part) => part[1].action).find((each) => each !== undefined);
-  return { state: worst, reason: reasons.join("; ") || undefined, action, ...parts, survey: facts.survey };
+  return { state: worst, ...allOf(reasons), action, ...parts, survey: facts.survey };
 }
 
 function filesHealth({ survey }: HealthFacts): HealthPart {
   if (survey === undefined) return notChecked;
-  const { excluded } = survey;
-  const reason = describeExcluded(excluded);
-  if (excluded.count === 0) return { ...ok, reason };
-  return { state: "degraded", ...skippedNotes(excluded), reason, action: sentence("next.accept").reason };
+  const why = allOf(excludedReasons(survey.excluded));
+  if (survey.excluded.count === 0) return { ...ok, ...why };
+  return { state: "degraded", ...why, action: sentence("next.accept").reason };
 }
 
 function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart {
@@ -69,9 +68,8 @@ function indexHealth({ status, layout, survey, check }: HealthFacts): HealthPart
   if (check?.ok === false)
     return {
       state: "degraded",
-      ...(wrong.length === 0
-        ? sentence("index.damaged")
-        : { reason: wrong.map(({ name, message }) => `${name}: ${message}`).join("; ") }),
+      ...sentence("index.damaged"),
+      ...allOf(wrong.map(({ name, message }) => sentence("list.named", { name, what: message }))),
       action: "Run `memslot memory status --fix`.",
     };
   if (condition?.state === "degraded") return condition;
@@ -105,7 +103,7 @@ export function indexConditions(
   audience: SessionAudience,
 ): SearchCondition[] {
   const conditions: SearchCondition[] = [];
-  if (fallback) conditions.push({ state: "degraded", reason: fallback.reason });
+  if (fallback) conditions.push({ state: "degraded", ...sentenceIn(fallback) });
   if (audience === "shared") {
     if (lastSyncError !== undefined || dirty === true) conditions.push({ state: "stale", ...sentence("files.late") });
   } else if (lastSyncError !== undefined)
@@ -119,17 +117,17 @@ function meaningHealth({ status, probe = status.embedding?.answered }: HealthFac
   const action = "Run `memslot doctor`: it asks the provider and names the next step.";
   const degraded = (why: string | Sentence): HealthPart => ({ state: "degraded", ...asSentence(why), action });
   if (provider === "none") {
-    const reason = custom?.providerUnavailableReason ?? embedding?.reason;
-    const isChosen = ["auto", "none"].includes(requestedProvider) && reason?.includes("cannot be used") !== true;
-    return isChosen
-      ? { ...ok, ...sentence("vectors.off") }
-      : degraded(`${requestedProvider}: ${reason ?? "not in use"}`);
+    const isChosen = ["auto", "none"].includes(requestedProvider) && embedding?.code !== "embedding.failed";
+    if (isChosen) return { ...ok, ...sentence("vectors.off") };
+    const what = embedding ? sentenceIn(embedding) : (custom?.providerUnavailableReason ?? "not in use");
+    return degraded(sentence("list.named", { name: requestedProvider, what }));
   }
   if (vector?.enabled === false && vector.index === undefined) return { ...ok, ...sentence("vectors.off") };
   if (probe?.ok === false)
     return degraded(sentence("provider.silent", { provider, error: probe.error ?? "no reason given" }));
   if (embedding?.sameVectors !== undefined) return degraded(embedding.sameVectors);
-  if (embedding?.circuit !== undefined) return degraded(`${provider}: ${embedding.circuit.reason}`);
+  if (embedding?.circuit)
+    return degraded(sentence("list.named", { name: provider, what: sentenceIn(embedding.circuit) }));
   const { embedded = 0, index } = vector ?? {};
   const counts = { embedded, chunks };
   // Until the model has returned a vector, its space is unknown and there is nothing to count.
@@ -161,7 +159,6 @@ export function skippedNotes({ count, notes }: ExcludedNotes): Sentence {
   const more = count > first.length ? ` and ${count - first.length} more` : "";
   return sentence("files.skipped", {
     count,
-    what: count === 1 ? "note or folder is" : "notes or folders are",
     names: first.map(({ path }) => path).join(", ") + (more === "" ? "" : " …"),
     list: first.map(({ path, reason }) => `${path} (${reason})`).join(", ") + more,
   });
@@ -169,10 +166,17 @@ export function skippedNotes({ count, notes }: ExcludedNotes): Sentence {
 
 /** Names the notes that are not searched, with reasons, as a sentence without its full stop; `undefined` if all are. */
 export function describeExcluded(excluded: ExcludedNotes): string | undefined {
+  return allOf(excludedReasons(excluded))?.reason;
+}
+
+function excludedReasons(excluded: ExcludedNotes): Sentence[] {
   const { count, byConfiguration } = excluded;
-  const found = count > 0 && skippedNotes(excluded).reason;
-  const chosen = byConfiguration > 0 && sentence("files.chosen", { count: byConfiguration }).reason;
-  return [found, chosen].filter(Boolean).join("; ") || undefined;
+  const found = count > 0 ? [skippedNotes(excluded)] : [];
+  return byConfiguration > 0 ? [...found, sentence("files.chosen", { count: byConfiguration })] : found;
+}
+
+function allOf(reasons: readonly Sentence[]): Sentence | undefined {
+  return reasons.length === 0 ? undefined : asSentence(joined("list.more", reasons));
 }
 
 /** Lists corrected terms as one sentence without its full stop. */

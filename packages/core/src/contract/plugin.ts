@@ -2,6 +2,7 @@ import type { MemorySearchSettings, MemslotConfig } from "./config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "./embedding.ts";
 import type { MemorySearchManager } from "./manager.ts";
 import type { RerankChoice, Reranker } from "./reranker.ts";
+import type { Sentence } from "./sentences.ts";
 
 /** Version of the plugin contract. It changes only if existing plugins would break. */
 export const CONTRACT = 1;
@@ -74,7 +75,7 @@ export interface EmbeddingPluginContext extends PluginContext {
 
 export interface EmbeddingPlugin extends Plugin<"embedding", EmbeddingPluginContext, EmbeddingProvider> {
   /** For `provider: "auto"`: whether it is usable now, and why. No network. Absent: only if enabled explicitly. */
-  available?(context: EmbeddingPluginContext): Promise<{ ok: boolean; reason: string }>;
+  available?(context: EmbeddingPluginContext): Promise<Sentence & { ok: boolean }>;
   /** For local models: what is installed and what is missing. Changes nothing. Throws for an unusable model file. */
   setup?(context: EmbeddingPluginContext): Promise<EmbeddingSetup>;
 }

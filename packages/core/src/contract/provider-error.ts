@@ -1,4 +1,5 @@
-import { isAbort, messageOf } from "./errors.ts";
+import { isAbort, messageOf, SentenceError } from "./errors.ts";
+import { type Sentence, sentence } from "./sentences.ts";
 
 /**
  * Why a request to an embedding provider or a reranker failed. It decides the next step of the host.
@@ -17,7 +18,7 @@ const kinds: readonly string[] = ["transient", "rate", "quota", "auth", "input"]
 const marker = Symbol.for("memslot.EmbeddingError");
 
 /** The error of embedding providers and rerankers; `ProviderError.is` works across two copies of this package. */
-export class ProviderError extends Error {
+export class ProviderError extends SentenceError {
   readonly kind: EmbeddingFailure;
   /** Milliseconds to wait before the next request, if the server states them. */
   readonly retryAfterMs: number | undefined;
@@ -26,10 +27,11 @@ export class ProviderError extends Error {
 
   constructor(
     kind: EmbeddingFailure,
-    message: string,
+    message: string | Sentence,
     options: { cause?: unknown; retryAfterMs?: number | undefined; hasCost?: boolean | undefined } = {},
   ) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    const said = typeof message === "string" ? sentence(`provider.${kind}`, { error: message }) : message;
+    super(said, "cause" in options ? { cause: options.cause } : undefined);
     this.name = "ProviderError";
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs;

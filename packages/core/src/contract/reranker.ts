@@ -1,4 +1,5 @@
 import type { EmbeddingEndpoint } from "./embedding.ts";
+import type { SentenceMeaning } from "./sentences.ts";
 import type { NoteLines } from "./status.ts";
 
 export interface RerankCallOptions {
@@ -22,7 +23,7 @@ export interface Reranker {
 }
 
 /** The selected reranker, or the reason why there is none. */
-export interface RerankChoice {
+export interface RerankChoice extends SentenceMeaning {
   /** `undefined`: results keep the order of the index. */
   reranker: Reranker | undefined;
   /** Value of `query.rerank.provider`: `none` or an id; `given` if the application passed one. */
@@ -34,7 +35,7 @@ export interface RerankChoice {
 }
 
 /** Report of the reranker for one search. */
-export interface RerankReport {
+export interface RerankReport extends SentenceMeaning {
   /** `done`: reranked. `failed`: the index order stayed. `unused`: the backend ranks by itself. */
   state: "done" | "failed" | "unused";
   /** Why it is not `done`. */

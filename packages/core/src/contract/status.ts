@@ -226,7 +226,7 @@ export interface EmbeddingStatus extends SentenceMeaning {
   /** Vectors in use while those of the configured model are being created. */
   answeredBy?: { provider: string; model: string } | undefined;
   /** Cooldown after failures: no process sends a request before `nextProbeAt` (ISO 8601). */
-  circuit?: { kind: "rate" | "quota" | "auth"; reason: string; since: string; nextProbeAt: string } | undefined;
+  circuit?: (Sentence & { kind: "rate" | "quota" | "auth"; since: string; nextProbeAt: string }) | undefined;
   /** Texts that the provider refuses: only keyword search finds them until they change. At most 100. */
   quarantined?: readonly (NoteLines & { reason: string })[] | undefined;
   /** Measured semantic weight: `weight` in keyword scores per standard deviation, `quality` 0 (chance) to 1. */
@@ -242,7 +242,7 @@ export interface EmbeddingStatus extends SentenceMeaning {
 }
 
 /** A fallback that answers in place of the requested backend or provider. */
-export interface MemoryFallback {
+export interface MemoryFallback extends SentenceMeaning {
   /** Id of the requested one. */
   from: string;
   /** Id of the fallback. */

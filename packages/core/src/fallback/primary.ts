@@ -1,4 +1,5 @@
-import { MemoryError, isAbort, isUnavailable, messageOf } from "../contract/errors.ts";
+import { MemoryError, isAbort, isUnavailable, sentenceOf } from "../contract/errors.ts";
+import type { Sentence } from "../contract/sentences.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import { type Extend, abortErrorOf, withDeadline } from "../guard/deadline.ts";
 import { checkManager } from "../guard/call-table.ts";
@@ -20,8 +21,7 @@ const longestCooldownMs = 600_000;
 /** How long a call waits for a retry of the primary before the standby answers. The retry continues. */
 const retryWaitMs = 1_000;
 
-export interface Outage {
-  readonly reason: string;
+export interface Outage extends Sentence {
   readonly error: unknown;
   readonly since: string;
   readonly retryAt: string;
@@ -157,7 +157,7 @@ export class Primary extends LazyManager {
     } catch (error) {
       // The standby answers already: report why the primary cannot be reopened.
       if (!isTrial || isAbort(error) || MemoryError.is(error, "CLOSED")) throw error;
-      throw new MemoryError("UNAVAILABLE", messageOf(error), { cause: error });
+      throw new MemoryError("UNAVAILABLE", sentenceOf(error), { cause: error });
     }
   }
 
@@ -195,6 +195,6 @@ export class Primary extends LazyManager {
   #outageOf(error: unknown, forMs: number): Outage {
     const now = Date.now();
     const [from, until] = [now, now + forMs].map((ms) => new Date(ms).toISOString()) as [string, string];
-    return { reason: messageOf(error), error, since: this.outage?.since ?? from, retryAt: until };
+    return { ...sentenceOf(error), error, since: this.outage?.since ?? from, retryAt: until };
   }
 }

@@ -1,9 +1,10 @@
 import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
-import { withConditions } from "../contract/health.ts";
+import { sentenceIn, withConditions } from "../contract/health.ts";
+import { sentence } from "../contract/sentences.ts";
 import type { ManagerSyncParams, MemorySearchManager } from "../contract/manager.ts";
 import type { ManagerSearchOptions, MemorySearchResult } from "../contract/search.ts";
 import type { MemoryFallback, MemoryProviderStatus, SyncReport } from "../contract/status.ts";
-import { askManager, fallbackForAll, type ManagerAnswer, reportOf, unavailableReason } from "../guard/search-answer.ts";
+import { askManager, fallbackForAll, type ManagerAnswer, reportOf } from "../guard/search-answer.ts";
 import { type FallbackBackend, type Outage, LazyManager } from "./primary.ts";
 
 /** Answers instead of a primary and reports why. Opened on first use. */
@@ -50,10 +51,10 @@ export class Standby extends LazyManager {
       const { capabilities } = manager;
       const reported =
         report ?? reportOf({ backend: this.name, capabilities, status: manager.status() }, options.audience);
-      const name = unavailableReason(this.#primary);
-      const reason = isShared ? name : `${name}: ${outage.reason}`;
-      const marked = withConditions(reported, [{ state: "degraded", reason }]);
       const fallback = this.#fallbackOf(outage);
+      const name = sentence("backend.unavailable", { name: this.#primary });
+      const why = isShared ? name : sentence("list.named", { name, what: sentenceIn(outage) });
+      const marked = withConditions(reported, [{ state: "degraded", ...why }]);
       options.onDebug({ ...marked, fallback: isShared ? fallbackForAll(fallback) : fallback });
       return results;
     });
@@ -84,8 +85,8 @@ export class Standby extends LazyManager {
     };
   }
 
-  #fallbackOf({ reason, since, retryAt }: Outage): MemoryFallback {
-    return { from: this.#primary, to: this.name, reason, since, retryAt };
+  #fallbackOf({ error: _error, ...outage }: Outage): MemoryFallback {
+    return { from: this.#primary, to: this.name, ...outage };
   }
 }
 

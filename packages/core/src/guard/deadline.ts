@@ -1,4 +1,5 @@
 import { MemoryError, isAbort } from "../contract/errors.ts";
+import { sentence } from "../contract/sentences.ts";
 
 /** How long a call of a memory may take before it fails with `UNAVAILABLE`. */
 export interface MemoryDeadlines {
@@ -88,8 +89,11 @@ export async function openWithDeadline<T extends { close?(): Promise<void> }>(
 }
 
 function deadlineError(what: string, deadlineMs: number, action: string | undefined): MemoryError {
-  const text = `${what} did not answer within ${deadlineMs / 1000} s`;
-  return new MemoryError("UNAVAILABLE", action === undefined ? text : `${text}; ${action}`);
+  const late = sentence("call.late", { what, seconds: deadlineMs / 1000 });
+  return new MemoryError(
+    "UNAVAILABLE",
+    action === undefined ? late : sentence("list.more", { left: late, right: action }),
+  );
 }
 
 /** The error of an aborted call: `CLOSED` if a memory was closed, else an `AbortError`. */

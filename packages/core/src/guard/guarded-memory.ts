@@ -1,5 +1,5 @@
 import type { CallsOfMemory } from "../contract/calls.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
+import { MemoryError, isAbort } from "../contract/errors.ts";
 import { healthOf, withReasons } from "../contract/health.ts";
 import type { MemorySearchManager } from "../contract/manager.ts";
 import type { Memory, MemorySyncParams } from "../contract/memory.ts";
@@ -130,7 +130,7 @@ async function ask(
   const answer = await searched(client, checked, signal).catch((error: unknown) => {
     // An aborted or closed search was not finished: no caller waits for a report of it.
     if (!isAbort(error) && !MemoryError.is(error, "CLOSED"))
-      given.onDebug?.(failureReport(client.facts(), messageOf(error), audience));
+      given.onDebug?.(failureReport(client.facts(), error, audience));
     throw error;
   });
   tell(() => answerFacts(answer));

@@ -2,7 +2,8 @@ import type { CheckedSearch } from "./arguments.ts";
 import type { GuardedClient, ReportFacts } from "./guarded-client.ts";
 import { isForEveryone, isInSharedPlace, notePath, type NotePlaces } from "./audience.ts";
 import { indexConditions, reasonsOf, sentenceIn, withConditions, withReasons } from "../contract/health.ts";
-import { either, sentence, type Sentence } from "../contract/sentences.ts";
+import { joined, sentence, type Sentence } from "../contract/sentences.ts";
+import { sentenceOf } from "../contract/errors.ts";
 import type { MemoryCapabilities, MemorySearchManager } from "../contract/manager.ts";
 import type { FoundCounts, SearchOrder, SearchReport, SearchState } from "../contract/search-report.ts";
 import type { RerankChoice } from "../contract/reranker.ts";
@@ -31,11 +32,7 @@ export function reportOf(
 
 /** The fallback for a shared audience, without the error message, which may name a note. */
 export function fallbackForAll(fallback: MemoryFallback | undefined): MemoryFallback | undefined {
-  return fallback && { ...fallback, reason: unavailableReason(fallback.from) };
-}
-
-export function unavailableReason(name: string): string {
-  return `"${name}" is unavailable`;
+  return fallback && { ...fallback, ...sentence("backend.unavailable", { name: fallback.from }) };
 }
 
 function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus): SearchReport["mode"] {
@@ -43,8 +40,8 @@ function modeOf(capabilities: MemoryCapabilities, status: MemoryProviderStatus):
   return capabilities.vector && status.provider !== "none" ? "hybrid" : "keyword";
 }
 
-export function failureReport(facts: ReportFacts, reason: string, audience: SessionAudience): SearchReport {
-  const shown = audience === "shared" ? sentence("search.failed") : { reason };
+export function failureReport(facts: ReportFacts, error: unknown, audience: SessionAudience): SearchReport {
+  const shown = audience === "shared" ? sentence("search.failed") : sentenceOf(error);
   return withReasons({ ...reportOf(facts, audience), state: "unavailable" }, [shown]);
 }
 
@@ -76,7 +73,7 @@ export function finishAnswer(
   const reported = reportFor(answer, client, { kept, audience: options.audience });
   const degraded = [
     embeddings?.degraded === true && sentenceIn(embeddings),
-    rerank?.degraded === true && { reason: rerank.reason },
+    rerank?.degraded === true && sentenceIn(rerank),
     unfilteredBecause(reported, options),
   ].flatMap((why) => (typeof why === "object" ? [{ state: "degraded" as const, ...why }] : []));
   const state = withConditions(reported, reported.state === "unavailable" ? [] : degraded);
@@ -181,7 +178,8 @@ function legsOf(found: readonly MemorySearchResult[], known?: SearchReport["legs
 function whyNothing(dropped: SearchReport["dropped"], { minScore, sources }: CheckedSearch["options"]): Sentence {
   if (dropped.minScore > 0) return sentence("empty.scores", { count: dropped.minScore, minScore });
   if (dropped.outside !== undefined) return sentence("empty.outside", { count: dropped.outside });
-  if (dropped.source > 0) return sentence("empty.sources", { count: dropped.source, sources: either(sources) });
+  if (dropped.source > 0)
+    return sentence("empty.sources", { count: dropped.source, sources: joined("list.or", sources) });
   return sentence("empty.ofQuery");
 }
 

@@ -83,7 +83,7 @@ function unknownMessage(
 ): string {
   const offered = found ? undefined : pluginNamed(wanted, missing);
   if (offered?.kind === "memory")
-    return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(offered)}. ${listOf(known)}`;
+    return `${slotWords(plugins, wanted)}, which is not installed; ${howToAdd(offered).reason}. ${listOf(known)}`;
   const what = found
     ? `which is ${found.kind === "embedding" ? "an" : "a"} ${found.kind} plugin and cannot fill the memory slot`
     : "and no plugin with this id was found";
@@ -134,7 +134,7 @@ export async function chooseFallback(input: {
     const names = [...new Set([...words, ...others])];
     const found = findPlugin({ key, value, id, kind: "memory", names }, plugins, config.plugins);
     if (found === undefined)
-      throw new MemoryError("CONFIG", `${key} is "${value}", which is not installed; ${addition(id, plugins)}`);
+      throw new MemoryError("CONFIG", `${key} is "${value}", which is not installed; ${addition(id, plugins).reason}`);
     if (found === primary)
       throw new MemoryError(
         "CONFIG",

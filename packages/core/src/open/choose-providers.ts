@@ -1,9 +1,9 @@
 import type { MemorySearchSettings } from "../contract/config.ts";
 import type { EmbeddingChoice, EmbeddingProvider } from "../contract/embedding.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
+import { MemoryError, isAbort, sentenceOf } from "../contract/errors.ts";
 import type { RerankPlugin } from "../contract/plugin.ts";
 import type { RerankChoice, Reranker } from "../contract/reranker.ts";
-import { type Sentence, sentence } from "../contract/sentences.ts";
+import { asSentence, joined, type Sentence, sentence } from "../contract/sentences.ts";
 import { checkProvider, checkReranker } from "../guard/runtime-type-checks.ts";
 import {
   type FoundPlugin,
@@ -78,7 +78,7 @@ export async function chooseEmbeddings(
 
   /** Enabled plugins first, then the well-known ones that report that they are usable. */
   async function chooseAuto(): Promise<Outcome> {
-    const failures: string[] = [];
+    const failures: Sentence[] = [];
     const take = async (
       found: FoundPlugin,
       role: EmbeddingUse["role"],
@@ -87,7 +87,7 @@ export async function chooseEmbeddings(
       const answer = await openers.tryToOpen(found, { role, signal });
       if ("opened" in answer) return { opened: { provider: answer.opened, found, role }, ...why };
       failures.push(answer.failure);
-      passedOver.push({ id: found.id, reason: answer.failure });
+      passedOver.push({ id: found.id, reason: answer.failure.reason });
       return undefined;
     };
     const { entries } = config.plugins;
@@ -103,19 +103,19 @@ export async function chooseEmbeddings(
       const { found, reason } = await whetherAvailable(id);
       const outcome = found && (await take(found, "auto", sentence("embedding.auto", { key: providerKey, reason })));
       if (outcome) return outcome;
-      if (!found) passedOver.push({ id, reason });
+      if (!found) passedOver.push({ id, reason: reason.reason });
     }
     if (failures.length > 0)
-      return { ...sentence("embedding.failed", { failure: failures.join("; ") }), degraded: true };
+      return { ...sentence("embedding.failed", { failure: joined("list.more", failures) }), degraded: true };
     const missing = missingPlugin();
-    if (missing !== undefined) return { reason: missing };
+    if (missing !== undefined) return missing;
     const usable = plugins.known.filter((found) => forbiddenBy(found, config.plugins) === undefined);
     const others = idsOf("embedding", usable).filter((id) => !wellKnownProviders.includes(id));
     const found = others.length === 0 ? "" : sentence("embedding.found", { ids: quoted(others) });
-    return sentence("embedding.unset", { key: providerKey, found });
+    return sentence("embedding.unset", { failure: sentence("embedding.noProvider"), key: providerKey, found });
   }
 
-  function missingPlugin(): string | undefined {
+  function missingPlugin(): Sentence | undefined {
     for (const id of new Set([...wellKnownProviders, ...idsOf("embedding", plugins.missing)])) {
       if ([...plugins.known, ...plugins.broken].some((other) => other.id === id)) continue;
       const plugin = pluginNamed(id, plugins.missing) ?? { id };
@@ -128,31 +128,38 @@ export async function chooseEmbeddings(
         [`models.providers.${id}.apiKey`]: isLocal ? undefined : config.providers[id]?.apiKey,
         "memorySearch.remote.apiKey": id === "openai" ? settings.remote.apiKey : undefined,
       }).flatMap(([place, value]) => (value === undefined ? [] : [place]));
-      if (places.length > 0)
-        return `${places.join(" and ")} ${places.length === 1 ? "is" : "are"} set, but the embedding plugin "${id}" is not installed: keyword search only. To search by meaning too, ${howToAdd(plugin)}`;
+      if (places.length === 0) continue;
+      const names = places.join(" and ");
+      const failure = sentence("embedding.keyOnly", {
+        id,
+        names,
+        places: `${names} ${places.length === 1 ? "is" : "are"}`,
+      });
+      return sentence("embedding.installToo", { failure, add: howToAdd(plugin) });
     }
     return undefined;
   }
 
-  async function whetherAvailable(id: string): Promise<{ found?: FoundPlugin; reason: string }> {
+  async function whetherAvailable(id: string): Promise<{ found?: FoundPlugin; reason: Sentence }> {
     const found = plugins.known.find((known) => known.id === id && known.kind === "embedding");
-    if (!found) return { reason: plugins.broken.find((broken) => broken.id === id)?.error.message ?? "not installed" };
-    const forbidden = forbiddenBy(found, config.plugins);
-    if (forbidden !== undefined) return { reason: forbidden };
+    const broken = plugins.broken.find((each) => each.id === id);
+    const obstacle = found ? forbiddenBy(found, config.plugins) : (broken?.error.message ?? "not installed");
+    if (found === undefined || obstacle !== undefined) return { reason: asSentence(obstacle ?? "") };
     try {
-      const { ok, reason } = await openers.available(found, signal);
+      const { ok, ...reason } = await openers.available(found, signal);
       return ok ? { found, reason } : { reason };
     } catch (error) {
       if (isAbort(error) && signal?.aborted === true) throw error;
-      return { reason: messageOf(error) };
+      return { reason: sentenceOf(error) };
     }
   }
 
   async function chooseNamed(): Promise<Outcome> {
     const found = findProvider(requested, providerKey);
     if (!found) {
-      const reason = `the embedding provider "${requested}" is not installed: keyword search only. To add it, ${addition(requested, plugins)}; or set ${providerKey} to "none"`;
-      return { reason, degraded: true };
+      const failure = sentence("embedding.notInstalled", { id: requested });
+      const add = addition(requested, plugins);
+      return { ...sentence("embedding.install", { failure, add, key: providerKey }), degraded: true };
     }
     const answer = await openers.tryToOpen(found, { role: "named", signal });
     if ("failure" in answer) return { ...sentence("embedding.failed", { failure: answer.failure }), degraded: true };
@@ -168,10 +175,9 @@ export async function chooseEmbeddings(
     const openFallback = async (signal: AbortSignal | undefined): Promise<EmbeddingProvider> => {
       const answer = fallbackPlugin && (await openers.tryToOpen(fallbackPlugin, { role: "fallback", signal }));
       if (answer && "opened" in answer) return answer.opened;
-      const failure = answer
-        ? `${answer.failure} (${fallbackKey})`
-        : `the embedding provider "${fallback}" (${fallbackKey}) is not installed; to add it, ${addition(fallback, plugins)}`;
-      throw new MemoryError("UNAVAILABLE", failure);
+      const failed = { ...answer, id: fallback, key: fallbackKey, add: addition(fallback, plugins) };
+      const code = answer ? "embedding.fallbackFailed" : "embedding.fallbackMissing";
+      throw new MemoryError("UNAVAILABLE", sentence(code, failed));
     };
     if (opened) {
       const { found, provider, role } = opened;
@@ -184,22 +190,17 @@ export async function chooseEmbeddings(
         openModel: (model, signal) => openers.open(found, { role, model, signal }),
       };
     }
-    const none: EmbeddingChoice = { provider: undefined, requested, ...whole, degraded };
-    if (!wanted || fallback === requested) return none;
+    if (!wanted || fallback === requested) return { provider: undefined, requested, ...whole, degraded };
+    const failure = whole.params?.["failure"] as string | Sentence;
     try {
       const provider = await openFallback(signal);
-      const why = whole.reason.replace(/[;:] keyword search only\b.*$/su, "");
-      return {
-        ...none,
-        provider,
-        reason: why,
-        code: undefined,
-        params: undefined,
-        fallback: { from: requested, to: fallback, reason: why },
-      };
+      const why = asSentence(failure);
+      return { provider, requested, ...why, degraded, fallback: { from: requested, to: fallback, ...why } };
     } catch (error) {
       if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
-      return { ...none, ...sentence("list.more", { left: whole, right: error.message }), degraded: true };
+      const both = (left: string | Sentence): Sentence => sentence("list.more", { left, right: sentenceOf(error) });
+      const why = whole.code === "embedding.failed" ? sentence(whole.code, { failure: both(failure) }) : both(whole);
+      return { provider: undefined, requested, ...why, degraded: true };
     }
   }
 
@@ -223,8 +224,8 @@ export async function chooseReranker(
 ): Promise<Chosen<RerankChoice>> {
   const { settings, reranker, plugins, config, deadlineMs, signal } = options;
   const value = requestedReranker(settings);
-  const none = (reason: string, degraded: boolean): Chosen<RerankChoice> => ({
-    choice: { reranker: undefined, requested: value, reason, degraded },
+  const none = (why: string | Sentence, degraded: boolean): Chosen<RerankChoice> => ({
+    choice: { reranker: undefined, requested: value, ...asSentence(why), degraded },
     close: async () => undefined,
   });
   if (reranker !== undefined) {
@@ -236,14 +237,11 @@ export async function chooseReranker(
   const names = [...idsOf("rerank", [...plugins.known, ...plugins.missing]), "none"];
   const found = findPlugin({ key: rerankKey, value, kind: "rerank", names }, plugins, config.plugins);
   if (found === undefined)
-    return none(
-      `the reranker "${value}" is not installed, so results keep their order. To add it, ${addition(value, plugins)}; or set ${rerankKey} to "none"`,
-      true,
-    );
+    return none(sentence("rerank.missing", { id: value, add: addition(value, plugins), key: rerankKey }), true);
   const plugin = await loadPlugin<RerankPlugin>(found, deadlineMs, signal);
   const context = await pluginContext(found, options);
   const answer = await tryToOpen(found, deadlineMs, signal, (inner) => plugin.open({ ...context, signal: inner }));
-  if ("failure" in answer) return none(`${answer.failure}; results keep their order`, true);
+  if ("failure" in answer) return none(sentence("rerank.failed", answer), true);
   const { opened } = answer;
   checkReranker(`what rerank plugin "${found.id}" opened`, opened);
   const choice = { reranker: opened, requested: value, reason: `${rerankKey} is "${value}"`, degraded: false };

@@ -1,6 +1,6 @@
 import type { MemorySearchSettings, MemslotConfig, PluginsConfig } from "../contract/config.ts";
 import type { EmbeddingProvider } from "../contract/embedding.ts";
-import { MemoryError, isAbort, messageOf } from "../contract/errors.ts";
+import { MemoryError, isAbort, sentenceOf } from "../contract/errors.ts";
 import type {
   AnyPlugin,
   EmbeddingPlugin,
@@ -9,17 +9,12 @@ import type {
   PluginKind,
   RerankPluginContext,
 } from "../contract/plugin.ts";
+import { type Sentence, sentence } from "../contract/sentences.ts";
 import { checkProvider } from "../guard/runtime-type-checks.ts";
 import { openWithDeadline, withDeadline } from "../guard/deadline.ts";
 import { type FoundPlugin, type FoundPlugins, forbiddenBy, howToAdd, pluginNamed } from "../plugins/known-plugins.ts";
 import { pluginOptions } from "../plugins/plugin-options.ts";
 import { didYouMean } from "../text/nearest-word.ts";
-
-const nouns: Readonly<Record<PluginKind, string>> = {
-  memory: "memory plugin",
-  embedding: "embedding provider",
-  rerank: "reranker",
-};
 
 interface Wanted {
   key: string;
@@ -45,7 +40,7 @@ export function findPlugin(
   if (!found && (wellKnown.includes(id) || pluginNamed(id, missing)?.kind === kind)) return undefined;
   const written = `${key} is "${value}"${id === value ? "" : `, which is "${id}"`}`;
   if (found?.kind !== kind) {
-    const problem = `${written}, which is not ${kind === "embedding" ? "an" : "a"} ${nouns[kind]}.${didYouMean(id, names)} Known: ${quoted(names)}.`;
+    const problem = `${written}, which is not ${kind === "embedding" ? "an" : "a"} ${sentence(`plugin.${kind}`).reason}.${didYouMean(id, names)} Known: ${quoted(names)}.`;
     throw new MemoryError("CONFIG", `${problem}${remark}`);
   }
   const forbidden = forbiddenBy(found, config);
@@ -58,7 +53,7 @@ export function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(", ");
 }
 
-export function addition(name: string, { missing }: FoundPlugins): string {
+export function addition(name: string, { missing }: FoundPlugins): Sentence {
   return howToAdd(pluginNamed(name, missing) ?? { id: name });
 }
 
@@ -90,13 +85,14 @@ export async function tryToOpen<Opened extends { close?(): Promise<void> }>(
   deadlineMs: number,
   signal: AbortSignal | undefined,
   open: (signal: AbortSignal) => Promise<Opened>,
-): Promise<{ opened: Opened } | { failure: string }> {
+): Promise<{ opened: Opened } | { failure: Sentence }> {
   try {
     const limits = { what: `opening ${kind} plugin "${id}"`, deadlineMs, signals: [signal] };
     return { opened: await openWithDeadline(limits, open) };
   } catch (error) {
     if (isAbort(error) && signal?.aborted === true) throw error;
-    return { failure: `the ${nouns[kind]} "${id}" cannot be used: ${messageOf(error)}` };
+    const failed = { kind: sentence(`plugin.${kind}`), id, error: sentenceOf(error) };
+    return { failure: sentence("plugin.unusable", failed) };
   }
 }
 
@@ -116,7 +112,7 @@ export class EmbeddingOpeners {
     this.#input = input;
   }
 
-  async available(found: FoundPlugin, signal: AbortSignal | undefined): Promise<{ ok: boolean; reason: string }> {
+  async available(found: FoundPlugin, signal: AbortSignal | undefined): Promise<Sentence & { ok: boolean }> {
     const plugin = await this.#load(found, signal);
     if (!plugin.available) return { ok: false, reason: "it does not say whether it can be used without being asked" };
     const answer = await this.#ask(found, { role: "auto", signal }, async (context) => plugin.available?.(context));
@@ -137,7 +133,10 @@ export class EmbeddingOpeners {
   }
 
   /** What the plugin itself cannot help (no key, no model) is a failure in its own words, not an error. */
-  async tryToOpen(found: FoundPlugin, use: EmbeddingUse): Promise<{ opened: EmbeddingProvider } | { failure: string }> {
+  async tryToOpen(
+    found: FoundPlugin,
+    use: EmbeddingUse,
+  ): Promise<{ opened: EmbeddingProvider } | { failure: Sentence }> {
     const { deadlineMs } = this.#input;
     const plugin = await this.#load(found, use.signal);
     const context = await this.#contextFor(found, use);

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { isObject } from "../config/plain-data.ts";
 import type { PluginsConfig } from "../contract/config.ts";
 import { MemoryError, messageOf } from "../contract/errors.ts";
+import { type Sentence, sentence } from "../contract/sentences.ts";
 import type { AnyPlugin, MemoryFeature, PluginKind } from "../contract/plugin.ts";
 import { codeOf } from "../files/error-code.ts";
 
@@ -92,9 +93,10 @@ export function forbiddenBy(
 }
 
 /** The commands that add a plugin, for the middle of a sentence. */
-export function howToAdd({ id, packageName }: { id: string; packageName?: string | undefined }): string {
-  const command = `run \`memslot plugins add ${id}\``;
-  return packageName === undefined ? command : `${command}, or in an application \`npm install ${packageName}\``;
+export function howToAdd({ id, packageName }: { id: string; packageName?: string | undefined }): Sentence {
+  return packageName === undefined
+    ? sentence("plugin.add", { id })
+    : sentence("plugin.addPackage", { id, package: packageName });
 }
 
 export function hostFile(host: string): string {

@@ -1,3 +1,6 @@
+import { SentenceError } from "../contract/errors.ts";
+import { type Sentence, sentence } from "../contract/sentences.ts";
+
 interface Glob {
   matches(path: string, onStep?: () => void): boolean;
 }
@@ -16,7 +19,7 @@ const maxAlternatives = 64;
 /** Compiles a glob without regular expressions, in at most pattern times path length. Throws an `Error`. */
 export function createGlob(pattern: string): Glob {
   const parsed = parse(pattern);
-  if ("problem" in parsed) throw new Error(parsed.problem);
+  if ("problem" in parsed) throw new SentenceError(parsed.problem);
   const { isNegated, alternatives } = parsed;
   return {
     matches(path, onStep = nothing) {
@@ -26,7 +29,7 @@ export function createGlob(pattern: string): Glob {
   };
 }
 
-export function globProblem(pattern: string): string | undefined {
+export function globProblem(pattern: string): Sentence | undefined {
   const parsed = parse(pattern);
   return "problem" in parsed ? parsed.problem : undefined;
 }
@@ -35,14 +38,14 @@ function nothing(): void {
   // Nothing is counted.
 }
 
-function parse(pattern: string): { problem: string } | { isNegated: boolean; alternatives: Segment[][] } {
-  if (pattern.length > maxLength) return { problem: `is longer than ${maxLength} characters` };
+function parse(pattern: string): { problem: Sentence } | { isNegated: boolean; alternatives: Segment[][] } {
+  if (pattern.length > maxLength) return { problem: sentence("glob.length", { count: maxLength }) };
   const [, marks = "", rest = ""] = /^(!*)(?:\.\/)?(.*)$/su.exec(pattern) ?? [];
   // `!(` is an extended glob, which is not supported, and not a negation.
-  const problem = marks !== "" && rest.startsWith("(") ? unknownSign("!(") : problemOf(rest);
+  const problem = marks !== "" && rest.startsWith("(") ? sentence("glob.sign", { sign: "!(" }) : problemOf(rest);
   if (problem !== undefined) return { problem };
   const written = expand(rest);
-  if (written === undefined) return { problem: `has more than ${maxAlternatives} alternatives` };
+  if (written === undefined) return { problem: sentence("glob.alternatives", { count: maxAlternatives }) };
   const alternatives = written.map((each) =>
     each
       .replaceAll(/\\(.)/gsu, (escaped, character) => (character === "/" ? "/" : escaped))
@@ -52,16 +55,12 @@ function parse(pattern: string): { problem: string } | { isNegated: boolean; alt
   return { isNegated: marks.length % 2 === 1, alternatives };
 }
 
-function problemOf(pattern: string): string | undefined {
+function problemOf(pattern: string): Sentence | undefined {
   const meant = pattern.replaceAll(/\\./gsu, "_");
   const sign = /\||[*?+@!]\(|(?<=\{[^{}]*)\.\.(?=[^{}]*\})/u.exec(meant)?.[0];
-  if (sign !== undefined) return unknownSign(sign === ".." ? "{a..b}" : sign);
+  if (sign !== undefined) return sentence("glob.sign", { sign: sign === ".." ? "{a..b}" : sign });
   const wildcards = meant.match(/\*+|[?[]/gu)?.length ?? 0;
-  return wildcards > maxWildcards ? `has ${wildcards} wildcards, and ${maxWildcards} are allowed` : undefined;
-}
-
-function unknownSign(sign: string): string {
-  return `has ${sign}, which is not known here: write *, ?, **, [a-z], [!a], {a,b} or a ! before all of it, and \\ before a sign that means itself`;
+  return wildcards > maxWildcards ? sentence("glob.wildcards", { count: wildcards, limit: maxWildcards }) : undefined;
 }
 
 function expand(pattern: string): string[] | undefined {

@@ -6,6 +6,7 @@ import {
   type EmbeddingStatus,
   type MemoryFallback,
   messageOf,
+  type Sentence,
   type SyncReport,
 } from "@memslot/core";
 import { sentence, sentenceIn } from "@memslot/core/host";
@@ -15,6 +16,7 @@ import { areSame, SpaceScales } from "../fusion/vector-weight.ts";
 import type { QuarantinedChunk } from "../index-row-types.ts";
 import { listBatchJobs } from "./fill/fill-by-batch-jobs.ts";
 import { type FillOutcome, type FillRequest, ModelFill } from "./fill/fill-missing-vectors.ts";
+import { stopOf } from "./fill/pending.ts";
 import { type EmbeddingContext, EmbeddingModel, isRefusal } from "./model.ts";
 import { type EmbeddedQuery, QueryModels } from "./query.ts";
 import { countFitting, packText, requestLimits } from "./requests/pack.ts";
@@ -58,7 +60,7 @@ export class Embedder {
   #dimensions: number | undefined;
   #isCounted = false;
   /** What to do if every chunk has the same vector. */
-  #sameVectors: string | undefined;
+  #sameVectors: Sentence | undefined;
   #meaning: EmbeddingStatus["meaning"];
   #noted: Pick<EmbeddingStatus, "circuit" | "budget" | "jobs"> = {};
 
@@ -70,7 +72,12 @@ export class Embedder {
     this.#input = input;
     this.#context = { ...input, shared, usage, closing: this.#closing.signal };
     this.primary = new EmbeddingModel(provider, this.#context);
-    this.#queries = new QueryModels(this.primary, choice, this.#context, () => this.#pending?.reason);
+    this.#queries = new QueryModels(
+      this.primary,
+      choice,
+      this.#context,
+      () => this.#pending && sentenceIn(this.#pending),
+    );
     this.#scales = new SpaceScales(store);
     this.#dimensions = provider.dimensions;
   }
@@ -82,7 +89,7 @@ export class Embedder {
   /** Throws if keyword search has to answer alone: an `ProviderError` with the reason, or the error of an abort. */
   async embedQuery(query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
     try {
-      if (await this.#isSame()) throw new ProviderError("transient", this.#sameVectors ?? "");
+      if ((await this.#isSame()) && this.#sameVectors) throw new ProviderError("transient", this.#sameVectors);
       const embedded = await this.#queries.embed(query, signal);
       this.#answered = { ok: true };
       return embedded;
@@ -112,7 +119,7 @@ export class Embedder {
     if (space !== undefined) await store.giveVectors?.(space);
     if (!settings.cache.enabled && this.primary.stats?.pending !== 0) await this.#queries.protectEarlier();
     const outcome = await this.#fillAny(request);
-    this.#pending = outcome && { chunks: outcome.chunks, reason: outcome.reason, failure: outcome.error?.kind };
+    this.#pending = outcome && { ...sentenceIn(outcome), chunks: outcome.chunks, failure: outcome.error?.kind };
     if (settings.remote.batch.enabled)
       this.#batchFailures = outcome?.error && {
         count: 1 + (this.#batchFailures?.count ?? 0),
@@ -122,8 +129,8 @@ export class Embedder {
     await this.count();
     if (outcome === undefined) await this.#measureMeaning(request);
     const { embedded: chunks = 0 } = this.primary.stats ?? {};
-    if (outcome === undefined && (await this.#isSame()))
-      return (this.#pending = { chunks, reason: this.#sameVectors ?? "", failure: "auth" });
+    if (outcome === undefined && (await this.#isSame()) && this.#sameVectors)
+      return (this.#pending = { ...this.#sameVectors, chunks, failure: "auth" });
     return this.#pending;
   }
 
@@ -192,7 +199,7 @@ export class Embedder {
       if (vector) primary.observed(vector.length);
       await this.count();
       const found = areSame(vectors)
-        ? { ok: false, error: sameVectors(primary) }
+        ? { ok: false, error: sameVectors(primary).reason }
         : { ok: true, dimensions: vector?.length };
       return (this.#answered = { ...found, latencyMs: tookMs() });
     } catch (error) {
@@ -231,7 +238,7 @@ export class Embedder {
         ...this.#noted,
         answered: this.#answered,
         meaning: this.#meaning,
-        sameVectors: this.#sameVectors,
+        sameVectors: this.#sameVectors?.reason,
         pending: missing > 0 ? { chunks: missing, ...why } : undefined,
       },
     };
@@ -273,7 +280,7 @@ export class Embedder {
       standby = await this.#queries.openStandby(cause);
     } catch (error) {
       if (!ProviderError.is(error)) throw error;
-      return { chunks: outcome?.chunks ?? 0, reason: error.message, error };
+      return { chunks: outcome?.chunks ?? 0, ...stopOf(error) };
     }
     return standby ? await this.#fill(standby, { ...request, force: false }) : outcome;
   }
@@ -311,8 +318,8 @@ export class Embedder {
   }
 }
 
-function sameVectors({ provider: { id, model } }: EmbeddingModel): string {
-  return `${id}/${model} gives every text the same vector, so vector search cannot tell notes apart: repair the server or choose another memorySearch.model, then run \`memslot memory index --force\``;
+function sameVectors({ provider: { id, model } }: EmbeddingModel): Sentence {
+  return sentence("provider.sameVectors", { model: `${id}/${model}` });
 }
 
 async function embedInParts(

@@ -3,8 +3,9 @@ import {
   ProviderError,
   type EmbeddingProvider,
   type MemoryFallback,
-  messageOf,
+  type Sentence,
 } from "@memslot/core";
+import { sentence, sentenceOf } from "@memslot/core/host";
 import { type VectorSpace, spaceName } from "../chunk-store.ts";
 import type { SpaceStats } from "../index-row-types.ts";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
@@ -22,7 +23,7 @@ export interface EmbeddedQuery {
   space: VectorSpace;
   vector: Float32Array;
   /** Why these are not the vectors that the configuration asks for. */
-  note?: string | undefined;
+  note?: Sentence | undefined;
   fallback?: MemoryFallback | undefined;
 }
 
@@ -36,7 +37,7 @@ export class QueryModels {
   readonly #primary: EmbeddingModel;
   readonly #choice: EmbeddingChoice;
   readonly #context: EmbeddingContext;
-  readonly #whyPending: () => string | undefined;
+  readonly #whyPending: () => Sentence | undefined;
   #earlier: Promise<EmbeddingModel | undefined> | undefined;
   #isEarlierProtected = false;
   #opening: Promise<EmbeddingModel> | undefined;
@@ -47,7 +48,7 @@ export class QueryModels {
     primary: EmbeddingModel,
     choice: EmbeddingChoice,
     context: EmbeddingContext,
-    whyPending: () => string | undefined,
+    whyPending: () => Sentence | undefined,
   ) {
     this.#primary = primary;
     this.#choice = choice;
@@ -75,10 +76,11 @@ export class QueryModels {
       const { id, model: name } = model.provider;
       await this.#assertFilled(model).catch((other: unknown) => {
         if (isFilling || !(other instanceof NotFilled)) throw other;
-        throw new NotFilled("transient", `${error.message}; the fallback: ${other.message}`);
+        throw new NotFilled("transient", fallbackToo(error, other));
       });
       const answer = await this.#embedWith(model, text, signal);
-      const note = `${error.message}; ${isFilling ? name : `${id}/${name}`} answered`;
+      const answering = isFilling ? name : `${id}/${name}`;
+      const note = sentence("provider.answered", { error: sentenceOf(error), model: answering });
       return { ...answer, note, fallback: isFilling ? undefined : this.fallback };
     }
   }
@@ -94,9 +96,9 @@ export class QueryModels {
     } catch (error) {
       this.#opening = undefined;
       closing.throwIfAborted();
-      throw new ProviderError("transient", `${cause.message}; the fallback: ${messageOf(error)}`, { cause: error });
+      throw new ProviderError("transient", fallbackToo(cause, error), { cause: error });
     }
-    this.fallback = { from: this.#primary.provider.id, to: spare.id, reason: cause.message };
+    this.fallback = { from: this.#primary.provider.id, to: spare.id, ...sentenceOf(cause) };
     return this.standby;
   }
 
@@ -117,10 +119,10 @@ export class QueryModels {
     if (hasEnough(model.stats) || hasEnough(await model.count())) return;
     const { embedded = 0, pending = 0 } = model.stats ?? {};
     const { id, model: name } = model.provider;
-    const share = model.stats ? `${embedded} of ${embedded + pending} chunks have` : "no chunk has";
-    const working = model.activity ?? (model === this.#primary ? this.#whyPending() : undefined);
-    const why = working === undefined ? "" : ` (${working})`;
-    throw new NotFilled("transient", `${share} their vector of ${id}/${name} yet${why}`);
+    const activity = model.activity ?? (model === this.#primary ? this.#whyPending() : undefined);
+    const more = activity === undefined ? "" : sentence("vectors.activity", { activity });
+    const counts = { embedded, chunks: embedded + pending, model: `${id}/${name}`, more };
+    throw new NotFilled("transient", sentence(model.stats ? "vectors.ofModel" : "vectors.noneOfModel", counts));
   }
 
   async #embedWith(model: EmbeddingModel, query: string, signal: AbortSignal): Promise<EmbeddedQuery> {
@@ -128,7 +130,8 @@ export class QueryModels {
     await model.prepare({ signal: AbortSignal.any([signal, patience]), retry: false }).catch((error: unknown) => {
       signal.throwIfAborted();
       if (!patience.aborted) throw error;
-      throw new ProviderError("transient", `${model.provider.id} is not ready: ${model.activity ?? "loading"}`);
+      const activity = model.activity ?? "loading";
+      throw new ProviderError("transient", sentence("provider.notReady", { provider: model.provider.id, activity }));
     });
     const vector = await model.requests.embedQuery(query, { signal, reason: "search" });
     let space = await model.knownSpace();
@@ -193,4 +196,8 @@ export const otherModel =
 
 function hasEnough({ embedded, pending }: SpaceStats = { embedded: 0, pending: 0, quarantined: 0 }): boolean {
   return embedded > 0 && embedded >= enoughVectors * (embedded + pending);
+}
+
+function fallbackToo(error: unknown, other: unknown): Sentence {
+  return sentence("provider.fallback", { error: sentenceOf(error), other: sentenceOf(other) });
 }

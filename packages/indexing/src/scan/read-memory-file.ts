@@ -6,6 +6,7 @@ import {
   type MemoryErrorCode,
   type MemoryReadResult,
   messageOf,
+  type Sentence,
 } from "@memslot/core";
 import { isPrivateNote, sentence } from "@memslot/core/host";
 import { MovedError, cloudStub, codeOf, openConfined } from "@memslot/core/files";
@@ -99,24 +100,20 @@ export function allowedPath(relPath: string, workspace: Workspace): string {
   const { workspaceDir } = workspace;
   const roots = memoryRoots(workspace);
   const isFolderOfNotes = roots.some(({ rules }) => rules !== undefined);
-  const places = isFolderOfNotes
-    ? "all Markdown below the workspace that no .gitignore names and no dot hides"
-    : "MEMORY.md, USER.md, memory/**/*.md";
-  const refuse = (reason: string): never => {
-    throw new MemoryError(
-      "PATH_NOT_ALLOWED",
-      `${JSON.stringify(relPath)} cannot be read: ${reason}. Memory files are ${places} and what extraPaths names, by their path relative to the workspace.`,
-    );
+  const places = isFolderOfNotes ? sentence("note.placesAll") : "MEMORY.md, USER.md, memory/**/*.md";
+  const refuse = (why: string | Sentence): never => {
+    const about = { path: JSON.stringify(relPath), why, places };
+    throw new MemoryError("PATH_NOT_ALLOWED", sentence("note.places", about));
   };
-  if (relPath.includes("\0")) refuse("it holds a NUL byte");
-  if (path.isAbsolute(relPath) || /^[A-Za-z]:/.test(relPath)) refuse("it is an absolute path");
+  if (relPath.includes("\0")) refuse("it contains a NUL byte");
+  if (path.isAbsolute(relPath) || /^[A-Za-z]:/.test(relPath)) refuse(sentence("note.absolute"));
   if (relPath.startsWith("~")) refuse("~ is not expanded");
   const wanted = path.resolve(workspaceDir, relPath);
-  if (!isMarkdown(wanted)) refuse("it is not a Markdown file (.md)");
+  if (!isMarkdown(wanted)) refuse(sentence("note.notMarkdown"));
   const place = placeOf(wanted, roots);
   if (!place) {
     const isExcluded = roots.some((root) => root.excludes(toSlashes(path.relative(root.absolutePath, wanted))));
-    return refuse(isExcluded ? "memorySearch.exclude names it" : "it is outside the memory files");
+    return refuse(sentence(isExcluded ? "why.chosen" : "note.outside"));
   }
   if (place.link !== undefined)
     refuse(`${relativePath(workspaceDir, place.link)} is a symbolic link, which is not followed`);

@@ -86,7 +86,7 @@ describe("words of a time", () => {
 
   test("are no names, and a note of that time holds them", () => {
     const ofJuly = [{ text: "Petra was at the lake.", timeMatch: 1 }];
-    expect(strengthIn(query, ofJuly).match.reason).toBe('none of these results holds "July"');
+    expect(strengthIn(query, ofJuly).match.reason).toBe('none of these results contains "July"');
     expect(strengthIn(query, ofJuly, { times: ["in July"] })).toEqual({ confidence: 1, match: { level: "strong" } });
   });
 
@@ -95,7 +95,7 @@ describe("words of a time", () => {
     expect(other.match.level).not.toBe("none");
     expect(other.confidence).toBeLessThan(1);
     const anna = strengthIn(query, [{ text: "Anna was at the lake.", timeMatch: 1 }], { times: ["in July"] });
-    expect(anna.match.reason).toBe('none of these results holds "Petra"');
+    expect(anna.match.reason).toBe('none of these results contains "Petra"');
   });
 });
 
@@ -115,7 +115,7 @@ describe("what is near in meaning", () => {
     expect(strengthIn(english, near, { scale: { ...scale, weight: 0.03 } }).match).toEqual({
       level: "weak",
       code: "match.meaning",
-      reason: "what is near in meaning holds little of the words that were asked for",
+      reason: "results that are near in meaning contain few words of the query",
     });
     expect(strengthIn(english, near, { scale: { ...scale, weight: 0 } }).confidence).toBe(0);
     expect(strengthIn(english, near).confidence).toBe(0);

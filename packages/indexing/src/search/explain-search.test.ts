@@ -168,7 +168,7 @@ describe("why something is not found", () => {
     const query = "zebra walrus kitten travel ticket river lamp budget euro";
     const files = { "memory/a.md": query, "memory/b.md": "One euro.", "memory/c.md": "Two euro." };
     const manager = await open(tempFolder(files));
-    expect((await why(manager, query, { path: "memory/b.md" })).sentence).toMatch(/^rank \d of 3, left out as noise/u);
+    expect((await why(manager, query, { path: "memory/b.md" })).sentence).toMatch(/^rank \d of 3, excluded as noise/u);
     expect((await why(manager, `${query} -elephant`, { path: "memory/b.md" })).found).toBe(true);
   });
 

@@ -278,7 +278,7 @@ describe("what fails leaves the order as it was, and is reported", () => {
     await search(store, "walrus number", { rerank });
     now = forMs - 1;
     const { report } = await search(store, "walrus number", { rerank });
-    expect(report.reason).toMatch(/no; it is left alone for 1 s$/);
+    expect(report.reason).toMatch(/no; no request for 1 s$/);
     expect(reranker.calls).toHaveLength(perFailure);
     now = forMs;
     await search(store, "walrus number", { rerank });

@@ -5,13 +5,13 @@ import {
   type ManagerSearchOptions,
   MemoryError,
   type MemorySearchSettings,
-  messageOf,
   type RerankedPlace,
   type Reranker,
   type RerankReport,
+  type Sentence,
   withDeadline,
 } from "@memslot/core";
-import { createCooldown, type Cooldown } from "@memslot/core/host";
+import { createCooldown, type Cooldown, sentence, sentenceOf } from "@memslot/core/host";
 import { redactSecrets } from "../secrets/redact-secrets.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
 import { namedQuery, nameMatch } from "./name-match.ts";
@@ -30,13 +30,13 @@ const cachedAnswers = 256;
 const restMs = { transient: 5000, rate: 15_000, input: 0, auth: 60_000, quota: 60_000 } as const;
 const step = 1e-6;
 
-type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: string };
+type RerankAnswer = { scores: readonly number[]; cached: boolean } | { failure: Sentence };
 
 /** Puts the best candidates of a search into the order of a reranker. */
 export class RerankStage {
   readonly #reranker: Reranker;
   readonly #settings: Pick<MemorySearchSettings["query"]["rerank"], "candidates" | "timeoutMs">;
-  readonly #rest: Cooldown<string>;
+  readonly #rest: Cooldown<Sentence>;
   /** Ordered by last use, most recent last. */
   readonly #recent = new Map<string, readonly number[]>();
   readonly #name: string;
@@ -77,9 +77,9 @@ export class RerankStage {
     const ms = (): number => Math.round((performance.now() - started) * 10) / 10;
     if ("failure" in answer) {
       // The server's message may quote a note.
-      const why = options.audience === "shared" ? "the reranker gave no answer" : answer.failure;
-      const reason = `results are in the order of the index: ${why}`;
-      return { candidates, report: { ...facts, state: "failed", reason, cached: false, ms: ms() } };
+      const why = options.audience === "shared" ? sentence("rerank.silent") : answer.failure;
+      const failed = { state: "failed", ...sentence("rerank.order", { why }) } as const;
+      return { candidates, report: { ...facts, ...failed, cached: false, ms: ms() } };
     }
     const sent = new Set(asked);
     const rest = candidates.filter((candidate) => !sent.has(candidate));
@@ -101,7 +101,7 @@ export class RerankStage {
     const resting = this.#rest.current();
     if (resting !== undefined) {
       const seconds = Math.ceil(resting.remainingMs / 1000);
-      return { failure: `${resting.failure}; it is left alone for ${seconds} s` };
+      return { failure: sentence("rerank.cooldown", { failure: resting.failure, seconds }) };
     }
     try {
       const limits = { what: this.#name, deadlineMs: this.#settings.timeoutMs, signals: [signal] };
@@ -110,7 +110,7 @@ export class RerankStage {
       return { scores, cached: false };
     } catch (error) {
       if (signal.aborted) throw error;
-      const failure = isAbort(error) ? `${this.#name} ended the request` : messageOf(error);
+      const failure = isAbort(error) ? { reason: `${this.#name} ended the request` } : sentenceOf(error);
       const { kind, retryAfterMs } = EmbeddingError.is(error) ? error : { kind: "transient" as const };
       const forMs = retryAfterMs ?? restMs[kind];
       if (forMs > 0) this.#rest.start(failure, forMs);

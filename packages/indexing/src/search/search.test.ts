@@ -147,7 +147,7 @@ describe("by both legs", () => {
     // Where all words are written like names, one that no note holds is taken for one.
     expect(await match("Anna Money")).toMatchObject({
       level: "none",
-      reason: 'none of these results holds "Money"',
+      reason: 'none of these results contains "Money"',
       code: "match.absent",
       params: { words: '"Money"' },
     });
@@ -155,7 +155,7 @@ describe("by both legs", () => {
     expect((await match("where is the money", fakeEmbeddings()))?.level).not.toBe("none");
     expect(await match("where is the money of Petra", fakeEmbeddings())).toMatchObject({
       level: "none",
-      reason: 'none of these results holds "Petra"',
+      reason: 'none of these results contains "Petra"',
     });
   });
 
@@ -373,7 +373,7 @@ describe("a retriever that fails", () => {
       store: (store) => store.fail("searchKeyword", () => new Error("fts5: broken")),
       report: {
         mode: "vector",
-        reason: "keyword search failed, meaning answered: fts5: broken",
+        reason: "keyword search failed, vector search answered: fts5: broken",
       },
     },
     {
@@ -393,7 +393,7 @@ describe("a retriever that fails", () => {
       what: "for a shared audience the keyword search, without its message",
       store: (store) => store.fail("searchKeyword", () => new Error(said)),
       shared: true,
-      report: { mode: "vector", reason: "keyword search failed, meaning answered" },
+      report: { mode: "vector", reason: "keyword search failed, vector search answered" },
     },
   ])("$what", async ({ query = "budget", provider = fakeEmbeddings(), store: change, shared, report, first }) => {
     const store = await storeWith(notes);

@@ -1,5 +1,5 @@
-import { messageOf, type Sentence } from "@memslot/core";
-import { sentence } from "@memslot/core/host";
+import type { Sentence } from "@memslot/core";
+import { sentence, sentenceIn, sentenceOf } from "@memslot/core/host";
 import { byRarity, isLarge } from "../text/bm25.ts";
 import type { ChunkRow, IndexKeywordAnswer } from "../index-row-types.ts";
 import type { PathScope, QueryTerm } from "../chunk-store.ts";
@@ -98,9 +98,12 @@ async function rerankedOutcome(run: Run, legs: Retrieved): Promise<SearchOutcome
   const { candidates, report } = await rerank.order(run, ranking);
   const outcome = outcomeOf(run, places, legs, { ...ranking, candidates });
   if (report === undefined) return outcome;
-  const { state, reason, ms } = report;
+  const { state, reason, ms, ...why } = report;
   const told = { ...outcome.report, rerank: report, timingsMs: { ...outcome.report.timingsMs, rerank: ms } };
-  return withMore({ ...outcome, report: told }, state === "failed" && reason ? [{ state: "degraded", reason }] : []);
+  return withMore(
+    { ...outcome, report: told },
+    state === "failed" && reason ? [{ state: "degraded", ...sentenceIn({ ...why, reason }) }] : [],
+  );
 }
 
 async function timesOf({ query, now, days, places }: Run): Promise<QueryTimes> {
@@ -223,15 +226,15 @@ async function degradation(
   if (keyword.status === "rejected")
     return options.audience === "shared"
       ? sentence("search.noWords")
-      : sentence("search.wordsFailed", { error: messageOf(keyword.reason) });
+      : sentence("search.wordsFailed", { error: sentenceOf(keyword.reason) });
   if (keyword.value?.answer.incomplete !== undefined) return { reason: keyword.value.answer.incomplete };
   if (keyword.value !== undefined) return undefined;
   return sentence("search.fts", { error: store.health().fts.error ?? "FTS5 is missing" });
 }
 
 /** Counts of missing vectors and provider errors concern all notes, so a shared audience does not get them. */
-async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<string | Sentence> {
-  if (audience !== "shared") return messageOf(error);
+async function whyNoVector(error: unknown, { audience }: SearchInput["options"]): Promise<Sentence> {
+  if (audience !== "shared") return sentenceOf(error);
   const { NotFilled } = await import("../embedding/query.ts");
   return sentence(error instanceof NotFilled ? "search.unfilled" : "search.unembedded");
 }
@@ -241,7 +244,7 @@ function noteOn(
   { audience }: SearchInput["options"],
 ): Sentence | undefined {
   if (answer?.note === undefined) return undefined;
-  return audience === "shared" ? sentence("search.otherModel") : { reason: answer.note };
+  return audience === "shared" ? sentence("search.otherModel") : answer.note;
 }
 
 /** A longer range is searched by months, or by years. */

@@ -369,7 +369,7 @@ describe("what is known without looking", () => {
     index.markDirty();
     expect(await index.freshen(never)).toMatchObject({
       state: "stale",
-      reason: "files have changed since they were looked at last",
+      reason: "files have changed since the last scan",
     });
     await index.scan("watch");
     expect(await index.freshen(never)).toBeUndefined();
@@ -391,7 +391,7 @@ describe("a search that goes on before the look at the files has ended", () => {
       await slow.opened;
       return await scan(signal, indexed);
     };
-    expect(await index.freshen(never)).toMatchObject({ state: "stale", reason: "not all files were looked at yet" });
+    expect(await index.freshen(never)).toMatchObject({ state: "stale", reason: "not all files have been scanned yet" });
     slow.open();
     expect(await index.freshen(never)).toBeUndefined();
   });

@@ -1,13 +1,12 @@
 import pLimit from "p-limit";
 import {
   type ManagerSyncParams,
-  messageOf,
   type SearchCondition,
   type SyncMessage,
   type SyncRecord,
   type SyncReport,
 } from "@memslot/core";
-import { sentence, traceCall } from "@memslot/core/host";
+import { sentence, sentenceOf, traceCall } from "@memslot/core/host";
 import type { FileKey } from "../chunk-store.ts";
 import type { Freshness } from "../freshness/freshness.ts";
 import type { SearchedSource, StoredFiles } from "../indexed-source.ts";
@@ -207,10 +206,12 @@ export class IndexSync {
       return undefined;
     } catch (error) {
       if (error instanceof HeldElsewhere) {
-        const why = sentence("files.held", { what: changedFiles(scan.changed), who: error.message });
-        return { state: "stale", ...why, count: scan.changed };
+        const { changed: count } = scan;
+        const who = sentenceOf(error);
+        const why = count === undefined ? sentence("files.held", { who }) : sentence("files.heldSome", { count, who });
+        return { state: "stale", ...why, count };
       }
-      return { state: "stale", ...sentence("sync.impossible", { error: messageOf(error) }) };
+      return { state: "stale", ...sentence("sync.impossible", { error: sentenceOf(error) }) };
     }
   }
 
@@ -302,13 +303,7 @@ function soFar({ changed }: SearchScan): SearchCondition | undefined {
   // Nothing has changed; the rest of the scan still counts.
   if (changed === 0) return undefined;
   if (changed === undefined) return { state: "stale", ...sentence("files.unseen") };
-  const what = `${changedFiles(changed)} and ${changed === 1 ? "is" : "are"}`;
-  return { state: "stale", ...sentence("files.pending", { count: changed, what }), count: changed };
-}
-
-function changedFiles(count: number | undefined): string {
-  if (count === undefined) return "files have changed";
-  return count === 1 ? "1 file has changed" : `${count} files have changed`;
+  return { state: "stale", ...sentence("files.pending", { count: changed }), count: changed };
 }
 
 /** Waits for an outcome, or after `limitMs` returns a substitute. Rejects on abort. */

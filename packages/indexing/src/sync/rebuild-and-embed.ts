@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
-import { type ManagerSyncParams, messageOf, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
-import { createCooldown, sentence, sentenceIn } from "@memslot/core/host";
+import { type ManagerSyncParams, type Sentence, type SyncProgress, type SyncReport, withDeadline } from "@memslot/core";
+import { createCooldown, sentence, sentenceIn, sentenceOf } from "@memslot/core/host";
 import type { NoteIndex } from "../note-index.ts";
 import type { FileTable } from "../ledger/ledger.ts";
 import type { Embedder } from "../embedding/embedder.ts";
@@ -129,8 +129,8 @@ export class LongWork {
       if (params.signal.aborted) throw error;
       const { pending } = this.#parts.vectors?.facts().status ?? {};
       const chunks = pending?.chunks ?? 0;
-      if (error instanceof HeldElsewhere) return withPending(done.report, chunks, error.message);
-      if (patience.aborted) return withPending(done.report, chunks, "making them takes longer than a search may wait");
+      if (error instanceof HeldElsewhere) return withPending(done.report, chunks, sentenceOf(error));
+      if (patience.aborted) return withPending(done.report, chunks, sentence("vectors.slow"));
       throw error;
     }
   }
@@ -146,7 +146,7 @@ export class LongWork {
     };
     this.#behind ??= work()
       .catch((error: unknown) => {
-        if (error instanceof HeldElsewhere) this.#parts.record.facts.missingVectors ??= error.message;
+        if (error instanceof HeldElsewhere) this.#parts.record.facts.missingVectors ??= sentenceOf(error);
       })
       .finally(() => (this.#behind = undefined));
   }
@@ -209,7 +209,7 @@ export class LongWork {
       if (pending?.failure === "transient" || pending?.failure === "rate") this.#tryAgainLater();
       return pending;
     } catch (error) {
-      facts.missingVectors = params.signal.aborted ? "making them was interrupted" : messageOf(error);
+      facts.missingVectors = params.signal.aborted ? sentence("vectors.interrupted") : sentenceOf(error);
       throw error;
     } finally {
       await this.#parts.record.count();
@@ -230,8 +230,8 @@ export class LongWork {
   }
 }
 
-function withPending(report: SyncReport, chunks: number, reason: string): SyncReport {
-  return chunks === 0 ? report : { ...report, pendingVectors: { chunks, reason } };
+function withPending(report: SyncReport, chunks: number, why: Sentence): SyncReport {
+  return chunks === 0 ? report : { ...report, pendingVectors: { chunks, ...why } };
 }
 
 const tellEveryMs = 500;

@@ -11,7 +11,7 @@ import {
   type WriterStatus,
   type Sentence,
 } from "@memslot/core";
-import { sentence } from "@memslot/core/host";
+import { sentence, SentenceError, sentenceOf } from "@memslot/core/host";
 import type { NoteIndex, SpaceFacts } from "../note-index.ts";
 import type { IndexLeases, LeaseName } from "../ledger/ledger.ts";
 import type { IndexStats } from "../index-row-types.ts";
@@ -33,7 +33,7 @@ export interface IndexFacts {
   /** Absent before the first scan, unless the index is empty. */
   dirty: boolean | undefined;
   /** Why chunks have no vector; undefined if all have one, or none is wanted. */
-  missingVectors: string | Sentence | undefined;
+  missingVectors: Sentence | undefined;
   /** Files are indexed by another recipe than the present one. */
   outdated: boolean;
   /** Why a new build that is there does not take over yet. */
@@ -50,7 +50,7 @@ export class IndexRecord {
   /** Changes reported by the watcher, and their number before the last successful scan. */
   #seen = 0;
   #covered = 0;
-  #blocked: string | undefined;
+  #blocked: Sentence | undefined;
 
   /** `keepsHistory`: false for a reader. */
   constructor(store: FactStore, stats: IndexStats, keepsHistory: boolean) {
@@ -101,7 +101,7 @@ export class IndexRecord {
       return outcome;
     } catch (error) {
       if (error instanceof HeldElsewhere) {
-        this.#blocked = error.message;
+        this.#blocked = sentenceOf(error);
         facts.writer = error.holder;
       } else if (!signal.aborted) {
         facts.lastSyncError = messageOf(error);
@@ -155,7 +155,7 @@ export class IndexRecord {
 
   whyStale(): Sentence | undefined {
     const { lastSync, lastSyncError, stats } = this.facts;
-    if (this.#blocked !== undefined) return sentence("files.held", { what: "files have changed", who: this.#blocked });
+    if (this.#blocked !== undefined) return sentence("files.held", { who: this.#blocked });
     if (lastSyncError !== undefined) return sentence("sync.failed", { error: lastSyncError });
     if (this.#seen > this.#covered) return sentence("files.seen");
     const built = lastSync !== undefined || stats.files > 0;
@@ -231,7 +231,7 @@ const askAgainMs = 50;
 const showsFromMs = 10_000;
 
 /** Another process has held the write lock for longer than the wait. */
-export class HeldElsewhere extends Error {
+export class HeldElsewhere extends SentenceError {
   readonly code = "BUSY";
   readonly holder: WriterStatus | undefined;
 
@@ -242,16 +242,17 @@ export class HeldElsewhere extends Error {
 }
 
 /** `process 812 on box is at work on the index (cli, 120 of 500) since 2026-05-04T10:00:00.000Z` */
-function describeWriter(holder: WriterStatus | undefined): string {
-  if (!holder) return "another process is at work on the index";
+function describeWriter(holder: WriterStatus | undefined): Sentence {
+  if (!holder) return sentence("index.busyElsewhere");
   const { pid, host, reason, since, completed, total, label } = holder;
   const progress =
     total === undefined ? "" : `, ${completed ?? 0} of ${total}${label === undefined ? "" : ` ${label}`}`;
-  return `process ${pid}${host === undefined ? "" : ` on ${host}`} is at work on the index (${reason}${progress}) since ${since}`;
+  const process = host === undefined ? String(pid) : `${pid} on ${host}`;
+  return sentence("index.busy", { process, reason, progress, since });
 }
 
 export function busyError(holder: WriterStatus | undefined): MemoryError {
-  return new MemoryError("BUSY", `${describeWriter(holder)}; wait for it, or end that process`);
+  return new MemoryError("BUSY", sentence("index.wait", { who: describeWriter(holder) }));
 }
 
 /** Whether several hosts share the index: each call on its leases is then requests over the network. */
@@ -297,7 +298,7 @@ async function withRight<Result>(
     // A short wait is reported by the error alone.
     if (holder && waitMs() > showsFromMs) {
       const { completed = 0, total = 0 } = holder;
-      progress?.({ completed, total, label: describeWriter({ ...holder, total: undefined }) });
+      progress?.({ completed, total, label: describeWriter({ ...holder, total: undefined }).reason });
     }
     // Each try is some requests where hosts share a place.
     await pause(isSharedByHosts(leases) && tries > 5 ? 10 * askAgainMs : askAgainMs, undefined, { signal });

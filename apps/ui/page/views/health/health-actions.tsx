@@ -5,7 +5,7 @@ import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
 import { failureText } from "../../components/common-components.tsx";
 import { ask, facts } from "../../state/api-client.ts";
 import { refetch } from "../../state/queries.ts";
-import { bytes, saidTogether, t } from "../../words/translate.ts";
+import { bytes, named, said, saidTogether, t } from "../../words/translate.ts";
 import { Card, changedFiles } from "./health-cards.tsx";
 
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
@@ -46,7 +46,7 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
     <>
       <section class="card verdict">
         <p class={`summary sign ${kinds[state]}`} role="status">
-          {t(`health.${state}`, { reason: reasonOf(health) })}
+          {t(`health.${state}`, { reason: said(health) })}
         </p>
         {state === "empty" && <p>{t("notes.empty.text", { folder: facts.value?.workspaceDir ?? "" })}</p>}
         {state === "degraded" && files.state === state && <a href="#skipped">{t("health.advice.files")}</a>}
@@ -65,16 +65,6 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
         </details>
       </Card>
     </>
-  );
-}
-
-/** What the parts in the worst state report. */
-function reasonOf({ state, files, index, meaning }: MemoryHealth): string {
-  const parts = Object.entries({ files, index, meaning } as const).filter(([, part]) => part.state === state);
-  return saidTogether(
-    parts.map(([name, part]) =>
-      part.code === "check.none" ? { reason: t(`health.unchecked.${name as "files" | "index" | "meaning"}`) } : part,
-    ),
   );
 }
 
@@ -98,6 +88,6 @@ function outcomeOf({ sync, check, compact, releaseQuarantine: release }: ActionA
   const { findings = [] } = check ?? {};
   const wrong = findings.filter(({ ok }) => !ok);
   if (wrong.length === 0) return [t("health.done.check", { count: findings.length }), "good"];
-  const what = wrong.map(({ message, fixed }) => [message, fixed].filter(Boolean).join(": ")).join("; ");
+  const what = saidTogether(wrong.map(({ name, message }) => ({ reason: named("health.found", name, message) })));
   return [t("health.done.wrong", { count: wrong.length, what }), "bad"];
 }

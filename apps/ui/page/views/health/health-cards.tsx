@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from "preact";
 import type { MemoryProviderStatus, IndexDetails } from "@memslot/core";
 import type { HealthAnswer } from "../../../src/api-types.ts";
 import { withCode } from "../../components/common-components.tsx";
-import { bytes, formatted, isWord, said, t, when, money, type WordName } from "../../words/translate.ts";
+import { bytes, formatted, named, said, t, when, money, type WordName } from "../../words/translate.ts";
 
 const mostSyncs = 12;
 
@@ -44,9 +44,8 @@ export function IndexCard({ now }: { now: MemoryProviderStatus }): VNode {
   const { files = 0, chunks = 0, storage, freshness, lastSync } = now;
   const { sourceCounts = [{ source: "memory", files, chunks }] } = now;
   const counts = sourceCounts.map(({ source, ...of }) => {
-    const name = `source.${source}`;
     const found = [t("health.line.files", { count: of.files }), t("notes.passages", { count: of.chunks })];
-    return [isWord(name) ? t(name) : source, of.files > 0 && found.join(" · ")];
+    return [named("source", source), of.files > 0 && found.join(" · ")];
   });
   return (
     <Card
@@ -83,9 +82,7 @@ export function MeaningCard({ now, details }: { now: MemoryProviderStatus } & Pi
       ]}
     >
       {now.embedding && <p class="faint">{withCode(said(now.embedding))}</p>}
-      {circuit && (
-        <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: circuit.reason })}</p>
-      )}
+      {circuit && <p class="warn">{t("health.circuit", { when: when(circuit.nextProbeAt), reason: said(circuit) })}</p>}
       {pending && <p class="warn">{t("health.pending", { count: pending.chunks, reason: said(pending) })}</p>}
     </Card>
   );
@@ -106,7 +103,8 @@ export function HistoryCard({ syncs }: Pick<IndexDetails, "syncs">): VNode {
       title="health.history"
       head={["health.history.when", "health.history.why", "health.history.what", "health.history.ms"]}
       rows={syncs.slice(0, mostSyncs).map(({ finishedAt, reason, error, durationMs, ...files }) => {
-        return [when(finishedAt), reason, error ?? changedFiles(files), formatted(Math.round(durationMs))];
+        const found = [named("health.cause", reason), error ?? changedFiles(files)];
+        return [when(finishedAt), ...found, formatted(Math.round(durationMs))];
       })}
     />
   );

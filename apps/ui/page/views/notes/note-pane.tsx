@@ -7,7 +7,7 @@ import { useShortcuts } from "../../components/shortcuts.ts";
 import { facts, pathWith } from "../../state/api-client.ts";
 import { refetch, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
-import { bytes, t, when } from "../../words/translate.ts";
+import { bytes, said, t, when } from "../../words/translate.ts";
 import { type Row, Rows } from "../home/day-content.tsx";
 import { drafts, keepDraft } from "./drafts.ts";
 import { linesOf, noteHref } from "./note-addresses.ts";
@@ -82,7 +82,7 @@ export function NotePane({ path }: { path: string }): VNode {
             <OpenInEditor path={path} line={lines?.[0]} />
           </p>
         )}
-        {note?.fixed !== undefined && <p class="faint">{note.fixed}</p>}
+        {note?.problem && <p class="faint">{said(note.problem)}</p>}
       </header>
       {draft ? (
         <NoteEditor path={path} draft={draft} disk={note} asked={lines} onAnswer={() => refetch(asked)} />

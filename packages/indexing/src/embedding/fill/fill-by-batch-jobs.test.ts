@@ -79,12 +79,12 @@ describe("batch jobs", () => {
     const { store, batches, run, calls } = await batchBench(texts(350));
     const started = Date.now();
     const left = await run({}, { wait: false });
-    expect(left).toEqual({ chunks: 350, reason: "200 texts are in batch jobs of the provider" });
+    expect(left).toMatchObject({ chunks: 350, reason: "200 texts are in batch jobs of the provider" });
     expect([calls("submit").length, calls("state").length, Date.now() - started]).toEqual([2, 0, 0]);
     batches.set("job-1", {});
     batches.set("job-2", { polls: 100 });
     const next = await run({}, { wait: false });
-    expect(next).toEqual({ chunks: 250, reason: "200 texts are in batch jobs of the provider" });
+    expect(next).toMatchObject({ chunks: 250, reason: "200 texts are in batch jobs of the provider" });
     expect([calls("submit").length, calls("state").length, calls("collect").length]).toEqual([3, 2, 1]);
     expect(store.vectors.size).toBe(100);
     for (const job of ["job-2", "job-3", "job-4"]) batches.set(job, {});
@@ -319,7 +319,7 @@ describe("a batch interface that fails", () => {
     const { store, batches, requests, run, stored } = await batchBench(texts(200));
     const forbidden = new ProviderError("auth", "scripted answered 403");
     batches.scripts = [{ stateErrors: [forbidden] }, { polls: 1 }];
-    expect(await run()).toEqual(tables.notAsked);
+    expect(await run()).toMatchObject(tables.notAsked);
     expect([stored().length, requests.sent]).toEqual([1, []]);
     batches.set("job-1", {});
     expect(await run()).toBeUndefined();
@@ -332,7 +332,7 @@ describe("submitting", () => {
     const { batches, requests, run, calls, lines } = await batchBench(texts(10));
     const rate = new ProviderError("rate", "slow down", { retryAfterMs: 60_000 });
     batches.scripts = [rate];
-    expect(await run()).toEqual({ chunks: 10, reason: "slow down", error: rate });
+    expect(await run()).toMatchObject({ chunks: 10, reason: "slow down", error: rate });
     expect(requests.failures).toEqual([rate]);
     expect([calls("submit").length, requests.sent, lines]).toEqual([1, [], []]);
   });
@@ -342,7 +342,7 @@ describe("submitting", () => {
     requests.open = { ...tables.noQuota, kind: "quota" };
     expect(await run()).toMatchObject({
       chunks: 10,
-      reason: expect.stringMatching(/nothing left.*2026-03-05T11:00/) as string,
+      reason: expect.stringMatching(/nothing left; no request is sent before/) as string,
       error: { kind: "quota" },
     });
     expect([batches.calls, requests.sent]).toEqual([[], []]);

@@ -5,9 +5,9 @@ import {
   type MemorySearchSettings,
   withDeadline,
 } from "@memslot/core";
-import { embeddingErrorOf, traceCall } from "@memslot/core/host";
+import { embeddingErrorOf, sentence, traceCall } from "@memslot/core/host";
 import { spaceName } from "../../chunk-store.ts";
-import { type Pass, pause } from "../requests/circuit-breaker.ts";
+import { openError, type Pass, pause } from "../requests/circuit-breaker.ts";
 import { type PackedText, tokensOf } from "../requests/pack.ts";
 import type { SharedState } from "../requests/shared-state.ts";
 import { unitVector } from "../requests/unit-vector.ts";
@@ -138,7 +138,7 @@ class JobRun {
       const texts = await this.#queue.take({ items: batches.maxItems, bytes: batches.maxBytes, tokens });
       signal.throwIfAborted();
       if (texts.length === 0) return;
-      if (budget && tokensOf(texts) > tokens) this.#stop = { reason: budget.reason() };
+      if (budget && tokensOf(texts) > tokens) this.#stop = budget.reason();
       else if (texts.length < minTexts) for (const { hash } of texts) this.#direct.add(hash);
       else {
         const pass = requests.circuit.enter(asked);
@@ -318,8 +318,7 @@ class JobRun {
   #refused(): FillStop {
     const { circuit, provider } = this.#fill.requests;
     const state = circuit.state();
-    if (!state) return { reason: `a probe of ${provider.id} is on its way` };
-    return stopOf(new ProviderError(state.kind, `${state.reason}; no request is sent before ${state.nextProbeAt}`));
+    return state ? stopOf(openError(state)) : sentence("provider.probe", { provider: provider.id });
   }
 
   #readJobs(): void {
@@ -370,8 +369,8 @@ class JobRun {
     const texts = sumOf(this.#jobs, ({ hashes }) => hashes.length);
     if (texts === 0) return undefined;
     const error = [...this.#jobs].find((job) => job.error)?.error;
-    const why = error ? `; the state of some jobs cannot be read now: ${error.message}` : "";
-    return { reason: `${texts} ${texts === 1 ? "text is" : "texts are"} in batch jobs of the provider${why}` };
+    const more = error ? sentence("vectors.jobsUnread", { error: error.message }) : "";
+    return sentence("vectors.inJobs", { count: texts, more });
   }
 }
 

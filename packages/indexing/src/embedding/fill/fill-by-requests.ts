@@ -1,4 +1,5 @@
 import { ProviderError, type EmbeddingProvider } from "@memslot/core";
+import { sentence, sentenceOf } from "@memslot/core/host";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { isNetworkFault, isTimeLimit } from "../requests/circuit-breaker.ts";
@@ -87,7 +88,7 @@ class RequestFilling {
       return undefined;
     } catch (error) {
       if (!(error instanceof OverBudget)) throw error;
-      this.#stop ??= { reason: error.message };
+      this.#stop ??= sentenceOf(error);
       return undefined;
     }
   }
@@ -200,8 +201,8 @@ class RequestFilling {
 
   #refusesAll(error: ProviderError, reason: string): FillStop {
     if (error.kind !== "input") return stopOf(error);
-    const words = `${this.#provider.id} refuses every text, so the texts are not to blame; check memorySearch.model and the settings beside it: ${reason}`;
-    return stopOf(new ProviderError("auth", words));
+    const why = sentence("provider.refusesAll", { provider: this.#provider.id, reason });
+    return stopOf(new ProviderError("auth", why));
   }
 
   async #quarantineRefused(): Promise<void> {

@@ -1,5 +1,5 @@
 import { ProviderError, type SyncProgress } from "@memslot/core";
-import { embeddingErrorOf } from "@memslot/core/host";
+import { embeddingErrorOf, sentenceOf } from "@memslot/core/host";
 import { spaceName, type VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { chunkHash } from "../../text/chunk-markdown.ts";
@@ -81,7 +81,7 @@ export class ModelFill {
       if (!ProviderError.is(error) && !(error instanceof OverBudget)) throw error;
       model.isDown = ProviderError.is(error, "transient");
       const chunks = (await model.count())?.pending ?? (await this.#context.store.stats()).chunks;
-      return { chunks, reason: error.message, error: ProviderError.is(error) ? error : undefined };
+      return { chunks, ...sentenceOf(error), error: ProviderError.is(error) ? error : undefined };
     } finally {
       await model.count().catch(() => undefined);
     }

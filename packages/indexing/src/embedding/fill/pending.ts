@@ -1,11 +1,11 @@
-import { ProviderError, type EmbeddingProvider, type SyncProgress } from "@memslot/core";
+import { ProviderError, type EmbeddingProvider, type Sentence, type SyncProgress } from "@memslot/core";
+import { sentenceOf } from "@memslot/core/host";
 import type { VectorSpace } from "../../chunk-store.ts";
 import type { NoteIndex } from "../../note-index.ts";
 import { otherModel } from "../query.ts";
 import { countFitting, type PackedText, packText, type ProviderLimits, type RequestLimits } from "../requests/pack.ts";
 
-export interface FillStop {
-  reason: string;
+export interface FillStop extends Sentence {
   /** Set if the provider is the cause. */
   error?: ProviderError | undefined;
   /** Set if its vectors have another length than those of the space. */
@@ -13,7 +13,7 @@ export interface FillStop {
 }
 
 export function stopOf(error: ProviderError): FillStop {
-  return { reason: error.message, error };
+  return { ...sentenceOf(error), error };
 }
 
 /** Set if a vector has another length than the space: then none is stored. */

@@ -101,7 +101,7 @@ describe("the time between probes", () => {
   test("is reported with the reason on one line and the first failure", () => {
     const { circuit, fail } = benchIn();
     fail("quota");
-    expect(circuit.state()).toEqual({
+    expect(circuit.state()).toMatchObject({
       kind: "quota",
       reason: "it was quota",
       since: "2026-03-05T12:00:00.000Z",

@@ -1,13 +1,12 @@
-import { ProviderError, MemoryError, withDeadline } from "@memslot/core";
-import { embeddingErrorOf } from "@memslot/core/host";
+import { ProviderError, MemoryError, type Sentence, withDeadline } from "@memslot/core";
+import { embeddingErrorOf, sentence, sentenceIn } from "@memslot/core/host";
 import type { Sql } from "../../ledger/sql.ts";
 import { isoDate, localDay } from "../../text/times/calendar.ts";
 import type { SharedState } from "./shared-state.ts";
 import { OverBudget } from "./usage.ts";
 
-export interface CircuitState {
+export interface CircuitState extends Sentence {
   kind: "rate" | "quota" | "auth";
-  reason: string;
   /** ISO 8601: the first failure of this kind in a row. */
   since: string;
   /** ISO 8601: from then on one request is sent as a probe. */
@@ -91,7 +90,7 @@ export class Circuit {
     const stored = this.#shared.read((sql) => this.#read(sql));
     if (!stored) return undefined;
     const { probeUntil: _, ...state } = stored;
-    return state;
+    return { ...state, ...sentence(`provider.${state.kind}`, { error: state.reason }) };
   }
 
   /** Undefined if no request may be sent now. */
@@ -266,11 +265,13 @@ function inMs(milliseconds: number): string {
   return new Date(Date.now() + milliseconds).toISOString();
 }
 
-function openError({ kind, reason, nextProbeAt }: CircuitState): ProviderError {
+/** Why a request is not sent while the breaker is open. */
+export function openError({ kind, nextProbeAt, ...state }: CircuitState): ProviderError {
   const probeAt = new Date(nextProbeAt);
   const retryAfterMs = Math.max(0, probeAt.getTime() - Date.now());
-  const when = retryAfterMs > 0 ? `no request is sent before ${timeText(probeAt)}` : "a probe is on its way";
-  return new ProviderError(kind, `${reason}; ${when}`, { retryAfterMs });
+  const known = { reason: sentenceIn(state), time: timeText(probeAt) };
+  const why = sentence(retryAfterMs > 0 ? "provider.waits" : "provider.probing", known);
+  return new ProviderError(kind, why, { retryAfterMs });
 }
 
 /** `14:05` today, `2026-03-06 00:05` on another day. */

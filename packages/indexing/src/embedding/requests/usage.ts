@@ -1,10 +1,12 @@
+import type { Sentence } from "@memslot/core";
+import { sentence, SentenceError } from "@memslot/core/host";
 import type { Sql } from "../../ledger/sql.ts";
 import { dayOf, keptDays, type UsageEntry } from "./read-usage.ts";
 import type { SharedState } from "./shared-state.ts";
 
 type Spent = Omit<UsageEntry, "day" | "agentId">;
 
-export class OverBudget extends Error {
+export class OverBudget extends SentenceError {
   readonly code = "OVER_BUDGET";
 }
 
@@ -51,11 +53,9 @@ export class Usage {
   }
 
   /** Why no more tokens are reserved. */
-  reason(): string {
-    const fault = this.#state.fault();
-    return fault === undefined
-      ? "the token budget of today is spent (memorySearch.budget.tokensPerDay); embedding continues tomorrow, keyword search continues now"
-      : `memorySearch.budget.tokensPerDay cannot be enforced, so nothing is sent for embedding: ${fault}`;
+  reason(): Sentence {
+    const error = this.#state.fault();
+    return error === undefined ? sentence("vectors.budget") : sentence("vectors.noBudget", { error });
   }
 
   #tokensOn(sql: Sql, day: string): number {

@@ -1,5 +1,5 @@
 import type { MemorySource, SearchReport, Sentence } from "@memslot/core";
-import { either, sentence, withReasons } from "@memslot/core/host";
+import { joined, sentence, withReasons } from "@memslot/core/host";
 import type { NoteIndex } from "../../note-index.ts";
 import type { ChunkRow } from "../../index-row-types.ts";
 import { placesOf, type SearchedSource, type SearchInput, type SearchOutcome } from "../search-outcome.ts";
@@ -99,7 +99,9 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
   const addNamed = (wanted: string[], left: string[], kind: "path" | "tag", change: Partial<AskedQuery>): void => {
     const name = [...wanted, ...left.map((filter) => `-${filter}`)].join(" ");
     const params =
-      wanted.length > 0 ? { what: nothing, filter: name } : { what: sentence("filter.all"), filter: either(left) };
+      wanted.length > 0
+        ? { what: nothing, filter: name }
+        : { what: sentence("filter.all"), filter: joined("list.or", left) };
     if (name !== "") add(name, sentence(`filter.${kind}`, params), change);
   };
   for (const phrase of asked.phrases) {
@@ -123,7 +125,7 @@ export function withoutEach(asked: AskedQuery, allSources: readonly MemorySource
     add(filter, sentence("filter.of", { what: nothing, filter }), { from: undefined, to: undefined });
   }
   if (asked.namesSources) {
-    const filter = asked.sources.length === 0 ? sentence("filter.source") : either(asked.sources);
+    const filter = asked.sources.length === 0 ? sentence("filter.source") : joined("list.or", asked.sources);
     const change = { sources: allSources, namesSources: false };
     add("source:", sentence("filter.of", { what: nothing, filter }), change);
   }

@@ -208,7 +208,7 @@ describe("a filtered search", () => {
     );
     expect(await ask("tag:none since:2026")).toEqual([]);
     expect(await ask('"river bridge" tag:none')).toEqual([]);
-    expect(reason()).toBe("no note fits all that was asked for; without tag:none 200 results or more");
+    expect(reason()).toBe("no note fits all filters; without tag:none 200 results or more");
     expect(await ask("-river path:*.md")).toEqual([]);
     expect(reason()).toContain("without -river 300 results");
   });

@@ -127,7 +127,7 @@ export function budgetOf(left: () => number): NonNullable<EmbedOptions["budget"]
       budget.reserved += tokens;
       return "2026-03-05";
     },
-    reason: () => budgetSpent,
+    reason: () => ({ reason: budgetSpent }),
   };
   return budget;
 }
