@@ -31,6 +31,7 @@ const statuses = {
   FORBIDDEN: 403,
   PATH_NOT_ALLOWED: 403,
   NOT_FOUND: 404,
+  TOO_LARGE: 413,
   CONFIG: 409,
   WORKSPACE: 409,
   BUSY: 409,
@@ -133,7 +134,7 @@ function refuseOtherSites({ headers }: IncomingMessage): void {
   if (!isJson || headers.origin === undefined || site !== "same-origin")
     throw new RouteError("FORBIDDEN", "only the page itself may ask for this");
   if (Number(headers["content-length"] ?? maxBodyBytes + 1) > maxBodyBytes)
-    throw new RouteError("INVALID_ARGUMENT", "this is too much at once");
+    throw new RouteError("TOO_LARGE", "this is too much at once: more than 8 MiB");
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Asked["body"]> {
