@@ -45,9 +45,9 @@ function checkProvider(status: MemoryProviderStatus, agent: AgentConfig, probe: 
   const asked = agent.memorySearch.provider;
   const reason = probe.error ?? status.custom?.providerUnavailableReason ?? "no reason given";
   // `auto` may have found an unusable key or model.
-  const isFailure = status.custom?.providerUnavailableReason?.includes("cannot be used") === true;
-  if (status.provider === "none" && ["auto", "none"].includes(asked) && !isFailure)
-    return reason.includes("is not installed")
+  const { code } = status.embedding ?? {};
+  if (status.provider === "none" && ["auto", "none"].includes(asked) && code !== "embedding.failed")
+    return code === "embedding.installToo"
       ? warned("provider", `none, keyword search: ${reason}`, remedy(reason))
       : passed("provider", `none, keyword search: ${reason}`);
   return failed("provider", `${asked} does not work: ${reason}`, remedy(reason));
