@@ -120,7 +120,7 @@ describe.skipIf(!hasBrowser)("the health", () => {
     await page.getByRole("button", { name: "Retry refused texts" }).click();
     await page.getByText("1 passage was sent again.").waitFor();
     await page.getByText("4 vectors of 3 dimensions").waitFor();
-    expect(await history.getByRole("row").filter({ hasText: "the page" }).count()).toBe(1);
+    expect(await history.getByRole("row").filter({ hasText: "This page" }).count()).toBe(1);
     await page.getByRole("button", { name: "Retry refused texts" }).waitFor({ state: "detached" });
     expect(complaints.lines).toEqual([]);
   });
