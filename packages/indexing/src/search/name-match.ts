@@ -4,6 +4,7 @@ import { languageOfQuestion } from "../text/languages/detect-language.ts";
 import { headingOf } from "../text/note-head.ts";
 import { initialsOf, namesIn, nameOfNote, isTemplateName } from "../text/note-context.ts";
 import type { TermScanner } from "../text/languages/chunk-terms.ts";
+import { remembered } from "../text/word-cache.ts";
 import { foldWord } from "../text/word-forms.ts";
 import { scanTerms, termOfWord } from "../text/index-terms.ts";
 import type { WeightedTerm } from "../text/bm25.ts";
@@ -55,9 +56,9 @@ export function namedQuery(terms: readonly WeightedTerm[], query = ""): NamedQue
 
 const numberWords = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-export function lettersOf(text: string): string {
-  return foldWord(text).replaceAll(/[^\p{L}\p{N}]/gu, "");
-}
+export const lettersOf: (text: string) => string = remembered((text) =>
+  foldWord(text).replaceAll(/[^\p{L}\p{N}]/gu, ""),
+);
 
 /** The initials of three to six words in a row, as `2fa` of "two factor authentication". */
 function initialsIn(terms: readonly WeightedTerm[]): Map<string, readonly WeightedTerm[]> {

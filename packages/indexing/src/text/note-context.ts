@@ -1,4 +1,5 @@
 import { type NoteHead, readNoteHead } from "./note-head.ts";
+import { remembered } from "./word-cache.ts";
 
 export interface FileContext {
   above?: readonly string[];
@@ -87,7 +88,7 @@ const plainNames: ReadonlySet<string> = new Set(["memory", "readme", "index", "_
 const dateInName = /^\d{4}[-_.]?\d{2}[-_.]?\d{2}[-_. ]*|^\d{4}-(?:W\d{2}|\d{2})$/iu;
 
 /** The file name without date and separators; for `README.md` the folder name. */
-export function nameOfNote(path: string): string | undefined {
+export const nameOfNote: (path: string) => string | undefined = remembered((path) => {
   const parts = path.split("/");
   const stem = (parts.at(-1) ?? "").replace(/\.[^.]*$/u, "");
   const named = plainNames.has(stem.toLowerCase()) ? (parts.at(-2) ?? "") : stem;
@@ -96,7 +97,7 @@ export function nameOfNote(path: string): string | undefined {
     .replaceAll(/[\s_-]+/gu, " ")
     .trim();
   return words === "" || (named !== stem && words.toLowerCase() === "memory") ? undefined : words;
-}
+});
 
 /** Changes with what a note is found by beside its text and its context. */
 export const pathNamesVersion = 2;
@@ -133,7 +134,7 @@ function initialNames(path: string, context: string): string[] {
 }
 
 /** The initials of three to six words, with and without the short ones. */
-export function initialsOf(name: string): string[] {
+export const initialsOf: (name: string) => readonly string[] = remembered((name) => {
   const words = name.replace(/\s*\([^()]*\)$/u, "").match(/[\p{L}\p{N}]+/gu) ?? [];
   const telling = words.filter((word) => !smallWords.has(word.toLowerCase()));
   return [words, telling]
@@ -144,4 +145,4 @@ export function initialsOf(name: string): string[] {
         .join("")
         .toUpperCase(),
     );
-}
+});

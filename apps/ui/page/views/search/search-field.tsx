@@ -32,9 +32,10 @@ export function SearchField({ asked, onSettled }: SearchFieldProps): VNode {
   const ask = (text = typed, typing = true): void => {
     last.current = text;
     askedAt.current = performance.now();
-    goWith({ q: text, max: undefined, tokens: undefined, min: undefined }, { replace: true });
-    // The request leaves before the view is rendered again.
-    if (text.trim() !== "") answerTo(searchPath("/api/search", { q: text, typing }));
+    const noLimits = { max: undefined, tokens: undefined, min: undefined };
+    // The request leaves before the address changes and the view is rendered again.
+    if (text.trim() !== "") answerTo(searchPath("/api/search", { q: text, typing, ...noLimits }));
+    goWith({ q: text, ...noLimits }, { replace: true });
   };
   // With the render of its address: an effect after the frame would take newer letters for Back or a link.
   useLayoutEffect(() => {
