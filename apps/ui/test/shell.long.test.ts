@@ -61,6 +61,7 @@ describe.skipIf(!hasBrowser)("the page", () => {
     await page.getByText("This view failed").waitFor();
     await page.getByRole("link", { name: "Health" }).click();
     await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
+    expect(await page.getByText("This view failed").count()).toBe(0);
   });
 
   test("a server on another port of this machine that is visited gets nothing that lets it in", async () => {

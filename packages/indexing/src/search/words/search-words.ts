@@ -14,8 +14,6 @@ import {
   writtenIn,
 } from "./word-source.ts";
 
-const manyTerms = 16;
-
 export interface WordsFound {
   /** `documentFrequencies` are those of `terms`, each with all its forms. */
   answer: IndexKeywordAnswer;
@@ -32,11 +30,13 @@ export async function askWords(query: string, source: WordSource): Promise<Words
   const read = readQuery(query, languages?.held);
   const written = await withValues(read.terms, read.values, source);
   const terms = written.map((term) => withForms(term, languages));
-  // A long query usually has an unknown word, which would make the first search useless.
-  let isPart = terms.length >= manyTerms;
-  const most = isPart ? 1 : undefined;
-  const isCountEnough = (counts: readonly number[]): boolean => (isPart ||= wordCounts(terms, counts).includes(0));
-  const found = await find(terms, source, { most, isCountEnough });
+  // The chunks of known words are useless before unknown words have another reading.
+  let isPart = false;
+  const isCountEnough = (counts: readonly number[]): boolean => {
+    isPart = wordCounts(terms, counts).includes(0);
+    return isPart;
+  };
+  const found = await find(terms, source, { isCountEnough });
   const others = found.documentFrequencies.includes(0)
     ? await correctTerms(terms, found, { source, languages })
     : new Map<SearchTerm, OtherReading>();
