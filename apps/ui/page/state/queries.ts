@@ -59,6 +59,13 @@ export function answerTo(path: string): Signal<Answer<unknown>> {
   return queryAt(path).answer;
 }
 
+/** Shows data that came with the answer to another request, until this path is requested again. */
+export function setAnswer(path: string, data: unknown): void {
+  const query = queryAt(path);
+  query.tag = undefined;
+  query.answer.value = { data, error: undefined, loading: false };
+}
+
 /** Requests shown answers again, and the others when they are shown. `path`: only answers whose path begins so. */
 export function refetch(path = "/api/"): void {
   for (const query of queries.values())

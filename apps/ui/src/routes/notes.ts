@@ -63,9 +63,11 @@ export function noteRoutes(host: UiHost): Routes {
       const why = note === undefined ? "is not there any more" : "was changed by another program meanwhile";
       throw new RouteError("CONFLICT", `${relPath} ${why}; nothing was written`);
     }),
-    "POST /api/notes/file": changing((place, textAt) =>
-      createNote({ ...place, relPath: textAt("path"), text: textAt("text") }),
-    ),
+    "POST /api/notes/file": changing(async (place, textAt) => {
+      const note = { ...place, relPath: textAt("path") };
+      await createNote({ ...note, text: textAt("text") });
+      return await readNote(note);
+    }),
     "POST /api/notes/rename": changing((place, textAt) =>
       renameNote({ ...place, relPath: textAt("path"), to: textAt("to"), sha256: textAt("sha256") }),
     ),

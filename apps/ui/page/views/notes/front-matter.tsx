@@ -12,9 +12,11 @@ export function frontMatterOf(text: string): { lines: number; values: [name: str
   let name = "";
   for (const line of lines.slice(0, end)) {
     const named = /^([^\s:#-][^:]*):(?:\s+(.*))?$/u.exec(line);
+    name = named?.[1] ?? name;
+    // Before the first name there can be a comment.
+    if (name === "") continue;
     // Indented lines and lists belong to the name above.
     const value = named === null ? line.trim().replace(/^- /u, "") : (named[2] ?? "").trim();
-    name = named?.[1] ?? name;
     const list = /^\[(.*)\]$/u.exec(value)?.[1]?.split(",") ?? [value];
     for (const each of list) values.push([name, each.trim().replace(/^(["'])(.*)\1$/u, "$2")]);
   }

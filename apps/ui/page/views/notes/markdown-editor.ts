@@ -6,7 +6,7 @@ import { unifiedMergeView } from "@codemirror/merge";
 import { search, searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import { classHighlighter } from "@lezer/highlight";
+import { classHighlighter, tagHighlighter, tags } from "@lezer/highlight";
 import { diff3Merge } from "node-diff3";
 import type { NoteName } from "../../state/notes-list.ts";
 import { t } from "../../words/translate.ts";
@@ -27,6 +27,12 @@ export interface EditorOptions {
 
 const phrases = "Find/Replace/next/previous/all/match case/regexp/by word/replace/replace all/close/Accept/Reject";
 
+/** Of parts that the highlighter of the library has no class for. */
+const moreClasses = tagHighlighter([
+  { tag: tags.strikethrough, class: "tok-strikethrough" },
+  { tag: tags.quote, class: "tok-quote" },
+]);
+
 /** An editor of Markdown. Below a shadow root, its styles need no `<style>` element, which the page's policy refuses. */
 export function openEditor(place: HTMLElement, options: EditorOptions): EditorView {
   const { text, asked, against, onChange } = options;
@@ -41,6 +47,7 @@ export function openEditor(place: HTMLElement, options: EditorOptions): EditorVi
       markdownLanguage,
       search({ top: true }),
       syntaxHighlighting(classHighlighter),
+      syntaxHighlighting(moreClasses),
       EditorView.theme(theme),
       EditorView.lineWrapping,
       EditorState.readOnly.of(isFixed),

@@ -9,6 +9,10 @@ export function noteHref(path: string, where: { line?: string | number | undefin
     : pathWith("/notes", { file: path, ...where });
 }
 
+/** Where the server has the text of a note, and its links and passages. */
+export const textPath = (path: string): string => pathWith("/api/notes/file", { path });
+export const factsPath = (path: string): string => pathWith("/api/notes/facts", { path });
+
 /** The note of an address; undefined if it has none. */
 export function noteAt(pathname: string, query: URLSearchParams): string | undefined {
   const written = pathname.replace(/^\/notes\/?/u, "");

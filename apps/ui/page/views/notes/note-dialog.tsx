@@ -6,34 +6,38 @@ import { useState } from "preact/hooks";
 import { ConfirmDialog } from "../../components/common-components.tsx";
 import { ask } from "../../state/api-client.ts";
 import { go } from "../../state/page-address.ts";
-import { refetch } from "../../state/queries.ts";
+import { refetch, setAnswer, useQuery } from "../../state/queries.ts";
 import { t } from "../../words/translate.ts";
 import { keepDraft } from "./drafts.ts";
-import { nameOf, noteHref } from "./note-addresses.ts";
+import { factsPath, nameOf, noteHref, textPath } from "./note-addresses.ts";
 
 interface NoteAction {
   action: "create" | "rename" | "trash" | "discard";
   path: string;
-  /** The note that is renamed or moved to the trash. */
-  note?: NoteContent | undefined;
-  facts?: MemoryFileFacts | null | undefined;
 }
 
 /** What the dialog asks for. */
 export const noteAction = signal<NoteAction | undefined>(undefined);
 
 /** Asks for the name of a new note, for another name, or before a note is moved to the trash or a draft is discarded. */
-export function NoteDialog({ action, path, note, facts }: NoteAction): VNode {
+export function NoteDialog({ action, path }: NoteAction): VNode {
   const [to, setTo] = useState(path);
   const isNamed = action === "create" || action === "rename";
   const name = /\.md$/iu.test(to) ? to.trim() : `${to.trim()}.md`;
+  const isOfFile = action === "rename" || action === "trash";
+  const { data: note } = useQuery<NoteContent>(isOfFile ? textPath(path) : undefined);
+  const { data: facts } = useQuery<MemoryFileFacts | null>(isOfFile ? factsPath(path) : undefined);
   const { backlinks = [], backlinkCount = 0 } = facts ?? {};
   const run = async (): Promise<void> => {
     if (action === "discard") return keepDraft(path, undefined);
     const text = `# ${nameOf(name)}\n\n`;
-    if (action === "create") await ask("/api/notes/file", { body: { path: name, text } });
-    else await ask(`/api/notes/${action}`, { body: { path, to: name, sha256: note?.sha256 } });
-    refetch();
+    const made = isOfFile
+      ? ask(`/api/notes/${action}`, { body: { path, to: name, sha256: note?.sha256 } }).then(() => note)
+      : ask<NoteContent>("/api/notes/file", { body: { path: name, text } });
+    // After a failure, too: the next attempt needs the hash of the file as it is then.
+    const shown = await made.finally(() => refetch());
+    // Not the text of a former note of this name.
+    if (action !== "trash") setAnswer(textPath(name), shown);
     go(action === "trash" ? "/notes" : noteHref(name, { edit: action === "create" }));
   };
   return (

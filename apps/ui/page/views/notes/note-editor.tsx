@@ -19,37 +19,49 @@ interface NoteEditorProps {
   disk: NoteContent | undefined;
   /** First and last requested line. */
   asked: EditorOptions["asked"];
-  /** The note was saved, or was found changed. */
-  onAnswer: () => void;
+  /** With the saved note, or without it after a failure. */
+  onAnswer: (saved?: NoteContent) => void;
 }
 
 /** The editor of a note. It overwrites no change on disk. */
 export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorProps): VNode {
   const [error, setError] = useState<unknown>(undefined);
-  /** With the letters that were typed since this was rendered. */
-  const latest = (): Draft => drafts.peek().get(path) ?? draft;
-  const save = async (): Promise<void> => {
-    const { text, base } = latest();
+  const [merges, setMerges] = useState(0);
+  const saving = useRef(Promise.resolve());
+  /** With the letters that were typed since this was rendered. Undefined: saved or discarded meanwhile. */
+  const latest = (): Draft | undefined => drafts.peek().get(path);
+  const saveNow = async (): Promise<void> => {
+    const sent = latest();
+    if (sent === undefined) return;
+    const { text, base } = sent;
     try {
       const body = { path, text, sha256: base.sha256 };
-      await ask("/api/notes/file", { method: disk === undefined ? "POST" : "PUT", body });
-      keepDraft(path, undefined);
+      const saved = await ask<NoteContent>("/api/notes/file", { method: disk === undefined ? "POST" : "PUT", body });
+      setError(undefined);
+      onAnswer(saved);
+      const now = latest();
+      const isSaved = now === undefined || now.text === text;
+      // Lines that were appended to the file meanwhile are not in the draft: the server refuses its old hash.
+      const next = saved.text === text ? saved : { ...base, text };
+      keepDraft(path, isSaved ? undefined : { ...now, base: next });
     } catch (failure) {
-      const isConflict = failure instanceof AskError && failure.status === 409;
+      const isConflict = failure instanceof AskError && failure.code === "CONFLICT";
       setError(isConflict ? undefined : failure);
+      onAnswer();
     }
-    onAnswer();
   };
+  const save = (): void => void (saving.current = saving.current.then(saveNow));
   const merge = (theirs: NoteContent): void => {
-    const { text, base } = latest();
+    const { text, base } = latest() ?? draft;
     const merged = editor.value?.merged(text, base.text, theirs.text);
     if (merged !== undefined) keepDraft(path, { text: merged, base: theirs, isMerged: true });
+    setMerges(merges + 1);
   };
   const discard = (): void => {
     if (isChanged(draft)) noteAction.value = { action: "discard", path };
     else keepDraft(path, undefined);
   };
-  useShortcuts([{ keys: "mod+s", label: "notes.save", run: () => void save() }]);
+  useShortcuts([{ keys: "mod+s", label: "notes.save", run: save }]);
   return (
     <section>
       <p class="bad" role="alert">
@@ -59,7 +71,7 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
         <section class="notice" role="alert" aria-label={t("notes.conflict.title")}>
           <p>{t(disk ? "notes.conflict.text" : "notes.conflict.gone")}</p>
           {disk && (
-            <button type="button" class="main" onClick={() => merge(disk)}>
+            <button type="button" class="main" disabled={editor.value === undefined} onClick={() => merge(disk)}>
               {t("notes.conflict.use")}
             </button>
           )}
@@ -68,14 +80,14 @@ export function NoteEditor({ path, draft, disk, asked, onAnswer }: NoteEditorPro
       {draft.isMerged && <p class="faint">{t("notes.conflict.merged")}</p>}
       <FrontMatter text={draft.text} />
       <MarkdownEditor
-        key={draft.base.sha256}
+        key={merges}
         text={draft.text}
         asked={asked}
         against={draft.isMerged ? draft.base.text : undefined}
-        onChange={(text) => keepDraft(path, { ...latest(), text })}
+        onChange={(text) => keepDraft(path, { ...(latest() ?? draft), text })}
       />
       <p class="row">
-        <button type="button" class="main" onClick={() => void save()}>
+        <button type="button" class="main" onClick={save}>
           {t("notes.save")}
         </button>
         <button type="button" onClick={discard}>

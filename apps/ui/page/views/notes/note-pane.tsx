@@ -5,29 +5,28 @@ import { useEffect } from "preact/hooks";
 import { Empty, Icon, Loading, OpenInEditor } from "../../components/common-components.tsx";
 import { useShortcuts } from "../../components/shortcuts.ts";
 import { facts, pathWith } from "../../state/api-client.ts";
-import { refetch, useQuery } from "../../state/queries.ts";
+import { refetch, setAnswer, useQuery } from "../../state/queries.ts";
 import { goWith, query } from "../../state/page-address.ts";
 import { bytes, said, t, when } from "../../words/translate.ts";
 import { type Row, Rows } from "../home/day-content.tsx";
 import { drafts, keepDraft } from "./drafts.ts";
-import { linesOf, noteHref } from "./note-addresses.ts";
+import { factsPath, linesOf, noteHref, textPath } from "./note-addresses.ts";
 import { NoteBody } from "./note-body.tsx";
 import { noteAction } from "./note-dialog.tsx";
 import { MarkdownEditor, NoteEditor } from "./note-editor.tsx";
 
 /** A note with its buttons, links and backlinks, or its editor. */
 export function NotePane({ path }: { path: string }): VNode {
-  const asked = pathWith("/api/notes/file", { path });
+  const asked = textPath(path);
   const { data: note, error } = useQuery<NoteContent>(asked);
   // The text does not wait for them. `null`: not indexed, or unknown to the backend.
-  const { data: known } = useQuery<MemoryFileFacts | null>(note && pathWith("/api/notes/facts", { path }));
+  const { data: known } = useQuery<MemoryFileFacts | null>(note && factsPath(path));
   const draft = drafts.value.get(path);
   const isFixed = facts.value?.readOnly === true || note?.fixed !== undefined;
   const edit = (): void => {
     if (note && !isFixed && draft === undefined) keepDraft(path, { text: note.text, base: note });
   };
-  const askFor = (action: "create" | "rename" | "trash"): void =>
-    void (noteAction.value = { action, path, note, facts: known });
+  const askFor = (action: "create" | "rename" | "trash"): void => void (noteAction.value = { action, path });
   const isEditAsked = query.value.get("edit") === "1";
   useEffect(() => {
     if (!isEditAsked || note === undefined) return;
@@ -45,6 +44,10 @@ export function NotePane({ path }: { path: string }): VNode {
         </button>
       </Empty>
     );
+  const onAnswer = (saved?: NoteContent): void => {
+    if (saved !== undefined) setAnswer(asked, saved);
+    refetch(asked);
+  };
   const isRaw = query.value.get("as") === "text";
   const lines = linesOf(query.value.get("line"));
   return (
@@ -85,7 +88,7 @@ export function NotePane({ path }: { path: string }): VNode {
         {note?.problem && <p class="faint">{said(note.problem)}</p>}
       </header>
       {draft ? (
-        <NoteEditor path={path} draft={draft} disk={note} asked={lines} onAnswer={() => refetch(asked)} />
+        <NoteEditor path={path} draft={draft} disk={note} asked={lines} onAnswer={onAnswer} />
       ) : isRaw ? (
         <MarkdownEditor key={note?.sha256} text={note?.text ?? ""} asked={lines} />
       ) : (

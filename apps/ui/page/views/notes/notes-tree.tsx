@@ -28,6 +28,10 @@ interface TreeRow {
 
 /** Up to this number of notes all folders are open. */
 const fewFiles = 60;
+/** Decided with the first list: a new note closes no folders. */
+let areFew: boolean | undefined;
+
+const rowPixels = matchMedia("(pointer: coarse)").matches ? 44 : 32;
 
 /** Folders that were opened or closed, until the page is reloaded. */
 const chosen = signal<ReadonlyMap<string, boolean>>(new Map());
@@ -44,7 +48,8 @@ export function NotesTree(props: { files: readonly NoteName[]; filter: string; o
     const fitting = matching(files, filter, ({ path, title = "" }) => `${title} ${path}`);
     // With a filter all matches are shown.
     const isAllOpen = filter.trim() !== "";
-    return treeRows(fitting, (folder) => isAllOpen || (chosen.value.get(folder) ?? files.length <= fewFiles));
+    if (files.length > 0) areFew ??= files.length <= fewFiles;
+    return treeRows(fitting, (folder) => isAllOpen || (chosen.value.get(folder) ?? areFew === true));
   }, [files, chosen.value, filter]);
   const found = rows.findIndex(({ id }) => id === active);
   const current = Math.max(0, found);
@@ -86,7 +91,7 @@ export function NotesTree(props: { files: readonly NoteName[]; filter: string; o
       onKeyDown={onKeyDown}
       items={rows}
       keyOf={({ id }) => id}
-      rowPixels={32}
+      rowPixels={rowPixels}
       current={current}
       rowOf={(row, index) => (
         <div

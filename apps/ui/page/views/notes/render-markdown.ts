@@ -55,15 +55,19 @@ markdown.inline.ruler.before("link", "wiki", (state, isSilent) => {
   return true;
 });
 
-markdown.inline.ruler.before("link", "task", (state, isSilent) => {
-  const [written, mark] = (state.pos === 0 ? /^\[([ xX])\]\s+/u.exec(state.src) : null) ?? [];
-  if (written === undefined) return false;
-  const [sign, name] = mark === " " ? (["☐", "open"] as const) : (["☑", "done"] as const);
-  const label = markdown.utils.escapeHtml(t(`notes.task.${name}`));
-  if (!isSilent)
-    state.push("html_inline", "", 0).content = `<span class="task" role="img" aria-label="${label}">${sign}</span> `;
-  state.pos += written.length;
-  return true;
+// The rest of the line is added after the sign.
+markdown.core.ruler.before("inline", "task", ({ tokens, Token }) => {
+  for (const [index, token] of tokens.entries()) {
+    if (token.type !== "inline" || tokens[index - 2]?.type !== "list_item_open") continue;
+    const [written, mark] = /^\[([ xX])\]\s+/u.exec(token.content) ?? [];
+    if (written === undefined) continue;
+    const [sign, name] = mark === " " ? (["☐", "open"] as const) : (["☑", "done"] as const);
+    const label = markdown.utils.escapeHtml(t(`notes.task.${name}`));
+    const task = new Token("html_inline", "", 0);
+    task.content = `<span class="task" role="img" aria-label="${label}">${sign}</span> `;
+    token.content = token.content.slice(written.length);
+    token.children = [task];
+  }
 });
 
 const { rules } = markdown.renderer;
@@ -84,8 +88,12 @@ rules["link_open"] = (tokens, index, options, env, self) => {
 };
 rules["image"] = (tokens, index) => {
   const token = tokens[index] as Token;
-  const text = [token.content, token.attrGet("src")].filter(Boolean).join(" · ");
-  return `<span class="image">${markdown.utils.escapeHtml(`${t("notes.image")}: ${text}`)}</span>`;
+  const { escapeHtml } = markdown.utils;
+  const address = String(token.attrGet("src"));
+  const text = escapeHtml(`${t("notes.image")}: ${[token.content, address].filter(Boolean).join(" · ")}`);
+  // A link around the image raises its level.
+  if (token.level > 0 || !elsewhere.test(address)) return `<span class="image">${text}</span>`;
+  return `<a class="image" href="${escapeHtml(address)}" target="_blank">${text}</a>`;
 };
 for (const name of ["th_open", "td_open"])
   rules[name] = (tokens, index, options, _env, self) => {
