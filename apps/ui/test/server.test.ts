@@ -335,6 +335,7 @@ test("serves no file but those of the page", async () => {
     expect([200, 404]).toContain(status);
     if (status === 200) expect(body).toContain('<div id="app">');
   }
+  expect((await ask(origin, "/", { method: "POST" })).status).toBe(404);
 });
 
 test("returns no file but notes, and changes none where the page is read-only", async () => {

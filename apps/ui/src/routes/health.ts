@@ -12,12 +12,12 @@ export function healthRoutes({ memory, config }: UiHost, hub: EventHub, signal: 
   const sync = async (force: boolean): Promise<ActionAnswer> => ({
     sync: await hub.sync({ reason: "the page", force, signal }),
   });
-  let running: string | undefined;
-  const alone = (name: HealthAction, action: () => Promise<ActionAnswer>): Routes => ({
+  let isRunning = false;
+  const actionRoute = (name: HealthAction, action: () => Promise<ActionAnswer>): Routes => ({
     async [`POST /api/health/${name}`]() {
-      if (running !== undefined) throw new RouteError("BUSY", `${running} is not done yet`);
-      running = name;
-      return await action().finally(() => (running = undefined));
+      if (isRunning) throw new RouteError("BUSY", "the action before this one is not done yet: try again when it is");
+      isRunning = true;
+      return await action().finally(() => (isRunning = false));
     },
   });
   return {
@@ -30,12 +30,12 @@ export function healthRoutes({ memory, config }: UiHost, hub: EventHub, signal: 
       const usage = usageByDay(entries, memory.status(), details?.price?.usdPerMillionTokens);
       return { health, usage, details } satisfies HealthAnswer;
     },
-    ...alone("sync", () => sync(false)),
-    ...alone("force", () => sync(true)),
-    ...alone("check", async () => ({ check: await memory.check({ signal }) })),
-    ...alone("fix", async () => ({ check: await memory.check({ fix: true, signal }) })),
-    ...alone("compact", async () => ({ compact: await memory.compact({ signal }) })),
-    ...alone("release", async () => {
+    ...actionRoute("sync", () => sync(false)),
+    ...actionRoute("force", () => sync(true)),
+    ...actionRoute("check", async () => ({ check: await memory.check({ signal }) })),
+    ...actionRoute("fix", async () => ({ check: await memory.check({ fix: true, signal }) })),
+    ...actionRoute("compact", async () => ({ compact: await memory.compact({ signal }) })),
+    ...actionRoute("release", async () => {
       const releaseQuarantine = await memory.releaseQuarantine({ signal });
       return { ...(await sync(false)), releaseQuarantine };
     }),

@@ -134,7 +134,7 @@ function refuseOtherSites({ headers }: IncomingMessage): void {
   if (!isJson || headers.origin === undefined || site !== "same-origin")
     throw new RouteError("FORBIDDEN", "only the page itself may ask for this");
   if (Number(headers["content-length"] ?? maxBodyBytes + 1) > maxBodyBytes)
-    throw new RouteError("TOO_LARGE", "this is too much at once: more than 8 MiB");
+    throw new RouteError("TOO_LARGE", "the request is larger than 8 MiB");
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Asked["body"]> {
@@ -142,7 +142,7 @@ async function bodyOf(request: IncomingMessage): Promise<Asked["body"]> {
     .then((given): unknown => JSON.parse(given))
     .catch(() => undefined);
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new RouteError("INVALID_ARGUMENT", "this is no JSON object");
+    throw new RouteError("INVALID_ARGUMENT", "the body is not a JSON object");
   return body as Asked["body"];
 }
 

@@ -41,7 +41,8 @@ export function readPage(folder: string): Answerer {
   return async (request, response, { pathname }) => {
     const isAsset = pathname.startsWith("/assets/");
     const file = files.get(pathname) ?? (isAsset ? undefined : files.get("/index.html"));
-    if (file === undefined) throw new RouteError("NOT_FOUND", `nothing is served at ${pathname}`);
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (file === undefined || !isRead) throw new RouteError("NOT_FOUND", `nothing is served at ${pathname}`);
     const ahead = isAsset ? [] : filesAhead(chunks, pathname);
     if (ahead.length > 0) response.setHeader("link", ahead.join(", "));
     response.setHeader("content-type", file.type);

@@ -28,10 +28,10 @@ const moves: Record<string, [x: number, y: number]> = {
   ArrowDown: [0, -step],
 };
 const factors: Record<string, number> = { "+": 1.4, "=": 1.4, "-": 1 / 1.4, 0: 0 };
-const by = createZoom<HTMLCanvasElement, unknown>().scaleExtent([1, mostZoom]);
-const within = by.constrain();
+const zoomBehavior = createZoom<HTMLCanvasElement, unknown>().scaleExtent([1, mostZoom]);
+const constrain = zoomBehavior.constrain();
 // The map is not moved out of the picture.
-by.constrain((transform, extent) => within(transform, extent, extent));
+zoomBehavior.constrain((transform, extent) => constrain(transform, extent, extent));
 
 /** The points, moved and zoomed with a pointer, two fingers, a wheel or keys. */
 export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: PictureProps): VNode {
@@ -42,8 +42,10 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
   useEffect(() => {
     const own = canvas.current;
     if (own === null) return undefined;
-    by.on("zoom", ({ transform }: { transform: Frame["zoom"] }) => setFrame((now) => ({ ...now, zoom: transform })));
-    on().call(by).on("dblclick.zoom", null);
+    zoomBehavior.on("zoom", ({ transform }: { transform: Frame["zoom"] }) =>
+      setFrame((now) => ({ ...now, zoom: transform })),
+    );
+    on().call(zoomBehavior).on("dblclick.zoom", null);
     const observer = new ResizeObserver(() => {
       const { clientWidth: width, clientHeight: height } = own;
       setFrame((now) => ({ ...now, width, height }));
@@ -51,7 +53,7 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
     observer.observe(own);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => by.transform(on(), zoomTo(frame, places, shown)), [shown]);
+  useEffect(() => zoomBehavior.transform(on(), zoomTo(frame, places, shown)), [shown]);
   const shade = theme.value;
   useEffect(() => {
     const own = canvas.current;
@@ -70,8 +72,8 @@ export function MapPicture({ places, kinds, labels, shown, onHover, onOpen }: Pi
   const press = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const [move, factor] = [moves[event.key], factors[event.key]];
-    if (move) by.translateBy(on(), move[0] / frame.zoom.k, move[1] / frame.zoom.k);
-    else if (factor !== undefined) by.scaleBy(on(), factor);
+    if (move) zoomBehavior.translateBy(on(), move[0] / frame.zoom.k, move[1] / frame.zoom.k);
+    else if (factor !== undefined) zoomBehavior.scaleBy(on(), factor);
     else return;
     event.preventDefault();
   };

@@ -33,7 +33,7 @@ export default function MapView(): VNode {
 function Drawn({ map: first }: { map: MapAnswer }): VNode {
   const { map, isWorking } = useFinerMap(first);
   const [hovered, setHovered] = useState<number | undefined>(undefined);
-  const [shown, show] = useState<readonly number[]>([]);
+  const [shown, setShown] = useState<readonly number[]>([]);
   const hasTags = map.tags.some(({ length }) => length > 0);
   const by = hasTags && query.value.get("by") === "tag" ? "tag" : "folder";
   const { kinds, ofPoint } = useMemo(() => {
@@ -50,7 +50,7 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
       <h1>{t("map.title")}</h1>
       <p class="faint row">
         {t(`map.by.${map.by}`, { count: map.note.length, all: map.passages })}
-        <button type="button" onClick={() => show([])}>
+        <button type="button" onClick={() => setShown([])}>
           {t("map.whole")}
         </button>
         <span role="status">{t(isWorking ? "map.finer.working" : "map.finer")}</span>
@@ -87,7 +87,7 @@ function Drawn({ map: first }: { map: MapAnswer }): VNode {
           {groups.map(({ members }, index) => (
             <li key={index}>
               <details name="map-group">
-                <summary onClick={({ currentTarget }) => show(currentTarget.closest("[open]") ? [] : members)}>
+                <summary onClick={({ currentTarget }) => setShown(currentTarget.closest("[open]") ? [] : members)}>
                   {words[index] || t("map.group.none")} <span class="faint">{members.length}</span>
                 </summary>
                 <ul>
