@@ -54,5 +54,13 @@ describe.skipIf(!hasBrowser)("the changes", () => {
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "All changes" }).click();
     await page.locator(".change").nth(1).waitFor();
+    await page.getByRole("button", { name: "Undo memory/2026-03-05.md:3" }).click();
+    const lines = Array.from({ length: 51 }, (_, at) => (at === 0 ? "Rewritten." : `Line ${at}.`));
+    for (const [at, text] of lines.slice(1).entries())
+      await changeNote(ui, { path: "MEMORY.md", old: lines[at] ?? "", text });
+    await ui.host.memory.sync({ reason: "test" });
+    await page.locator(".change").nth(49).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Undo: memory/2026-03-05.md" }).click();
+    await page.getByText("Undone: memory/2026-03-05.md").waitFor();
   });
 });

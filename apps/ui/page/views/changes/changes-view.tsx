@@ -18,6 +18,8 @@ export default function ChangesView(): VNode {
   const [path, before] = ["path", "before"].map((name) => query.value.get(name) ?? undefined);
   const { data, error } = useQuery<ChangesAnswer>(pathWith("/api/changes", { path, before }), { keep: true });
   const [made, setMade] = useState<string | undefined>(undefined);
+  // Here, as a newer change can move its row to the next page while the dialog is open.
+  const [chosen, choose] = useState<LoggedChange | undefined>(undefined);
   useFocusKeys(".change h3 a");
   if (data === undefined) return <Loading error={error} lines={8} />;
   const days = Map.groupBy(data.changes, ({ at }) => when(at, { dateStyle: "full" }));
@@ -41,7 +43,7 @@ export default function ChangesView(): VNode {
         <section key={day}>
           <h2>{day}</h2>
           {changes.map((change) => (
-            <Change key={change.id} change={change} onMade={setMade} />
+            <Change key={change.id} change={change} onRevert={() => choose(change)} />
           ))}
         </section>
       ))}
@@ -53,21 +55,17 @@ export default function ChangesView(): VNode {
           </a>
         )}
       </nav>
+      {chosen && <RevertDialog change={chosen} onMade={setMade} onClose={() => choose(undefined)} />}
     </div>
   );
 }
 
-/** A change, and the confirmation by the name of its note before it is taken back. */
-function Change({ change, onMade }: { change: LoggedChange; onMade: (report: string) => void }): VNode {
-  const [isAsking, setAsking] = useState(false);
-  const { id, at, kind, path, startLine, by, agentId, session, state, reason, before, after } = change;
-  const revert = kind === "forget" || kind === "delete" ? "restore" : "undo";
-  const label = t(`changes.${revert}`);
-  const run = async (): Promise<void> => {
-    await ask(`/api/changes/${revert}`, { body: { id } });
-    refetch();
-    onMade(t(`changes.done.${revert}`, { path }));
-  };
+function revertOf({ kind }: LoggedChange): "restore" | "undo" {
+  return kind === "forget" || kind === "delete" ? "restore" : "undo";
+}
+
+function Change({ change, onRevert }: { change: LoggedChange; onRevert: () => void }): VNode {
+  const { at, kind, path, startLine, by, agentId, session, state, reason, before, after } = change;
   return (
     <article class="change card">
       <header class="row">
@@ -75,8 +73,8 @@ function Change({ change, onMade }: { change: LoggedChange; onMade: (report: str
           <span class="chip">{t(`changes.kind.${kind}`)}</span> <a href={noteHref(path, { line: startLine })}>{path}</a>
         </h3>
         {state === "done" ? (
-          <button type="button" class="quiet" disabled={facts.value?.readOnly === true} onClick={() => setAsking(true)}>
-            <Icon name="undo-2" /> {label}
+          <button type="button" class="quiet" disabled={facts.value?.readOnly === true} onClick={onRevert}>
+            <Icon name="undo-2" /> {t(`changes.${revertOf(change)}`)}
             <span class="hidden">{` ${path}:${startLine}`}</span>
           </button>
         ) : (
@@ -89,12 +87,30 @@ function Change({ change, onMade }: { change: LoggedChange; onMade: (report: str
         {reason !== undefined && ` · ${reason}`}
       </p>
       <ChangedLines before={before} after={after} />
-      {isAsking && (
-        <ConfirmDialog title={label} label={`${label}: ${path}`} onConfirm={run} onClose={() => setAsking(false)}>
-          <p>{t(`changes.confirm.${revert}`, { path })}</p>
-          <ChangedLines before={after} after={before} />
-        </ConfirmDialog>
-      )}
     </article>
+  );
+}
+
+interface RevertDialogProps {
+  change: LoggedChange;
+  onMade: (report: string) => void;
+  onClose: () => void;
+}
+
+/** The confirmation by the name of its note before a change is taken back. */
+function RevertDialog({ change, onMade, onClose }: RevertDialogProps): VNode {
+  const { id, path, before, after } = change;
+  const revert = revertOf(change);
+  const label = t(`changes.${revert}`);
+  const run = async (): Promise<void> => {
+    await ask(`/api/changes/${revert}`, { body: { id } });
+    refetch();
+    onMade(t(`changes.done.${revert}`, { path }));
+  };
+  return (
+    <ConfirmDialog title={label} label={`${label}: ${path}`} onConfirm={run} onClose={onClose}>
+      <p>{t(`changes.confirm.${revert}`, { path })}</p>
+      <ChangedLines before={after} after={before} />
+    </ConfirmDialog>
   );
 }
