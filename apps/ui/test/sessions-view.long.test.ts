@@ -118,7 +118,9 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     }
     expect(await current.locator("mark").first().textContent()).toBe("number 49");
     expect(await said.count()).toBeLessThan(60);
-    await page.keyboard.press("Escape");
+    // Firefox does not clear the field by itself.
+    await page.getByRole("searchbox", { name: "Find in conversation" }).dispatchEvent("keydown", { key: "Escape" });
+    await current.waitFor({ state: "detached" });
     await page.locator(".transcript").focus();
     await page.keyboard.press("Home");
     await said.filter({ hasText: "Said as number 0." }).waitFor();

@@ -88,6 +88,10 @@ describe.skipIf(!hasBrowser)("the health", () => {
     await page.getByText(/^Synced: /u).waitFor();
     await page.getByRole("button", { name: "Compact index" }).click();
     await page.getByText(/given back\.$/u).waitFor();
+    const findings = [{ name: "contents", ok: true, message: "2 files match", fixed: "memory/new.md is read again" }];
+    await page.route("**/api/health/check", (route) => route.fulfill({ json: { check: { ok: true, findings } } }));
+    await page.getByRole("button", { name: "Check", exact: true }).click();
+    await page.getByText("2 files match; memory/new.md is read again").waitFor();
     expect(complaints.lines).toEqual([]);
   });
 

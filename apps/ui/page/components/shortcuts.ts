@@ -34,10 +34,12 @@ export function useFocusKeys(selector: string): void {
   ]);
 }
 
-/** Moves the focus between the elements of a selector, from before the first one. */
+/** Moves the focus between the elements of a selector, from the one in the same list item, or before the first one. */
 export function moveFocus(selector: string, step: number): void {
   const all = [...document.querySelectorAll<HTMLElement>(selector)];
-  all[all.indexOf(document.activeElement as HTMLElement) + step]?.focus();
+  const { activeElement: from } = document;
+  const at = all.findIndex((each) => each === from || each.closest("li")?.contains(from));
+  all[at + step]?.focus();
 }
 
 /** Arrow keys up and down move the focus as `moveFocus`. */

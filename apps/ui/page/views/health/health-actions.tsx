@@ -1,11 +1,12 @@
-import type { MemoryHealth } from "@memslot/core";
+import type { IndexFinding, MemoryHealth } from "@memslot/core";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ActionAnswer, HealthAction } from "../../../src/api-types.ts";
 import { failureText } from "../../components/common-components.tsx";
 import { ask, facts } from "../../state/api-client.ts";
 import { refetch } from "../../state/queries.ts";
-import { bytes, named, said, saidTogether, t } from "../../words/translate.ts";
+import { language } from "../../state/preferences.ts";
+import { bytes, named, said, t } from "../../words/translate.ts";
 import { Card, changedFiles } from "./health-cards.tsx";
 
 const harmless: ReadonlySet<HealthAction> = new Set(["sync", "check"]);
@@ -55,9 +56,9 @@ export function HealthActions({ health, refused }: { health: MemoryHealth; refus
       </section>
       <Card title="health.actions">
         <p class="row">{usual.map((action) => action !== next && button(action))}</p>
-        <p role="status" class={outcomeKind}>
+        <div role="status" class={outcomeKind}>
           {outcome}
-        </p>
+        </div>
         <details>
           <summary>{t("health.act.force")}</summary>
           <p>{t("health.rebuild.text")}</p>
@@ -86,8 +87,25 @@ function outcomeOf({ sync, check, compact, releaseQuarantine: release }: ActionA
   if (compact !== undefined)
     return [t("health.done.compact", { bytes: bytes(Math.max(0, compact.beforeBytes - compact.afterBytes)) }), "good"];
   const { findings = [] } = check ?? {};
-  const wrong = findings.filter(({ ok }) => !ok);
-  if (wrong.length === 0) return [t("health.done.check", { count: findings.length }), "good"];
-  const what = saidTogether(wrong.map(({ name, message }) => ({ reason: named("health.found", name, message) })));
-  return [t("health.done.wrong", { count: wrong.length, what }), "bad"];
+  const wrong = findings.filter(({ ok }) => !ok).length;
+  const summary =
+    wrong > 0 ? t("health.done.wrong", { count: wrong }) : t("health.done.check", { count: findings.length });
+  const shown = findings.filter(({ ok, fixed }) => !ok || fixed !== undefined);
+  const outcome = (
+    <>
+      {summary}
+      {shown.length > 0 && <ul>{shown.map(findingRow)}</ul>}
+    </>
+  );
+  return [outcome, wrong > 0 ? "bad" : "good"];
+}
+
+/** The library's sentence has the files and numbers; in other languages, a plain phrase comes before it. */
+function findingRow({ name, message, fixed }: IndexFinding): VNode {
+  return (
+    <li key={name}>
+      {language.value !== "en" && `${named("health.found", name)} · `}
+      <span lang="en">{[message, fixed].filter(Boolean).join("; ")}</span>
+    </li>
+  );
 }

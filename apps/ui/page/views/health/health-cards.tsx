@@ -23,16 +23,23 @@ export function Card({ title, children, head = [], rows = [[]] }: CardProps): VN
       {rows.length === 0 && <p class="faint">{t("health.none")}</p>}
       {filled.length > 0 && (
         <table>
-          {[head.map((name) => t(name)), ...filled].map((cells, row) => {
-            const Cell = row === 0 ? "th" : "td";
-            return (
-              <tr key={row}>
-                {cells.map((cell, index) => (
-                  <Cell key={index}>{cell}</Cell>
-                ))}
-              </tr>
-            );
-          })}
+          {head.length > 0 && (
+            <tr>
+              {head.map((name) => (
+                <th key={name} scope="col">
+                  {t(name)}
+                </th>
+              ))}
+            </tr>
+          )}
+          {filled.map(([first, ...values], row) => (
+            <tr key={row}>
+              {head.length > 0 ? <td>{first}</td> : <th scope="row">{first}</th>}
+              {values.map((value, index) => (
+                <td key={index}>{value}</td>
+              ))}
+            </tr>
+          ))}
         </table>
       )}
     </section>

@@ -53,7 +53,11 @@ export function TranscriptPane({ path, title }: { path: string; title: string | 
             setHit(0);
             goWith({ find: value }, { replace: true });
           }}
-          onKeyDown={({ key, shiftKey }) => key === "Enter" && step(shiftKey ? -1 : 1)}
+          onKeyDown={({ key, shiftKey }) => {
+            if (key === "Enter") step(shiftKey ? -1 : 1);
+            // Not every browser clears the field by itself.
+            else if (key === "Escape") goWith({ find: undefined }, { replace: true });
+          }}
         />
         {pattern && (
           <>
