@@ -232,7 +232,7 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
         expect(report.state).toBe("degraded");
         expect(report.reason).toContain(`${named} (`);
         expect(report.reason).not.toMatch(/no memory file contains|nothing in memory/);
-        expect(report.conditions).toMatchObject([{ state: "degraded", count: 1 }]);
+        expect(report.conditions).toContainEqual(expect.objectContaining({ state: "degraded", count: 1 }));
         expect(results.filter(({ path: place }) => place === closed || place.startsWith(`${closed}/`))).toEqual([]);
       }
       expect((await ask(memory, "heron")).results).toHaveLength(1);

@@ -100,7 +100,7 @@ describe("what cannot be read", () => {
     truncateSync(path.join(workspace, "memory/big.md"), 200 * 1000 * 1000);
     truncateSync(path.join(workspace, "memory/larger.md"), maxFileBytes + 1);
     const rows: [string, string][] = [
-      ["memory/a\0.md", "it holds a NUL byte"],
+      ["memory/a\0.md", "it contains a NUL byte"],
       ["/etc/notes.md", "it is an absolute path"],
       // Also where it leads to a memory file.
       [path.join(workspace, "memory/note.md"), "it is an absolute path"],

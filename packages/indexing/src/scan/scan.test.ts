@@ -93,7 +93,7 @@ const rows: Row[] = [
       memory: expect.stringMatching(/^is a symbolic link, which is not followed: name the real path instead, \//u),
       extra: expect.stringMatching(/name the real path instead, \//u),
       "MEMORY.md": expect.stringMatching(/name the real path instead, .*note\.md$/u),
-      "USER.md": expect.stringMatching(/it leads nowhere \(ENOENT/u),
+      "USER.md": expect.stringMatching(/its target cannot be reached \(ENOENT/u),
     },
   },
   {
