@@ -237,9 +237,10 @@ describe.skipIf(isSkipped)("a note that is there and cannot be read", () => {
       }
       expect((await ask(memory, "heron")).results).toHaveLength(1);
       chmodSync(house.at(closed), 0o700);
-      const { results, report } = await ask(memory, bird);
-      expect(report).toMatchObject({ state: "ok", conditions: [] });
-      expect(results).toHaveLength(1);
+      // On a slow machine a search ends before the scan.
+      const again = async (): Promise<unknown> => await ask(memory, bird);
+      const whole = { results: [{}], report: { state: "ok", conditions: [] } };
+      await expect.poll(again, { timeout: 30_000 }).toMatchObject(whole);
     },
   );
 

@@ -88,10 +88,8 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
     expect(await said.count()).toBeGreaterThan(1);
     await page.getByRole("tab", { name: /^Compacted/u }).click();
     await page.getByRole("link", { name: citation }).first().click();
-    await page
-      .getByText(/Digest of dropped messages/u)
-      .first()
-      .waitFor();
+    const digest = page.getByText(/Digest of dropped messages/u);
+    await digest.first().waitFor();
     expect(complaints.lines).toEqual([]);
   });
 
@@ -192,10 +190,8 @@ describe.skipIf(!hasBrowser)("the sessions", () => {
       expect([file, answered]).toEqual([file, status]);
     }
     await page.goto(`${ui.origin}/sessions?file=${encodeURIComponent("../x.jsonl")}`);
-    await page
-      .getByText(/is not a transcript/u)
-      .first()
-      .waitFor();
+    const refusal = page.getByText(/is not a transcript/u);
+    await refusal.first().waitFor();
     expect(complaints.lines).toEqual([]);
   });
 });
