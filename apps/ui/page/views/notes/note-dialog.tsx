@@ -19,6 +19,8 @@ interface NoteAction {
 /** What the dialog asks for. */
 export const noteAction = signal<NoteAction | undefined>(undefined);
 
+const lineOf = ({ path, line }: MemoryFileFacts["backlinks"][number]): string => `${path}:${line}`;
+
 /** Asks for the name of a new note, for another name, or before a note is moved to the trash or a draft is discarded. */
 export function NoteDialog({ action, path }: NoteAction): VNode {
   const [to, setTo] = useState(path);
@@ -66,16 +68,9 @@ export function NoteDialog({ action, path }: NoteAction): VNode {
         <p>{t(`notes.${action}.text`, { path })}</p>
       )}
       {backlinkCount > 0 && (
-        <>
-          <p class="warn">{t("notes.backlinks.stay", { count: backlinkCount })}</p>
-          <ul>
-            {backlinks.map(({ path: from, line }) => (
-              <li key={`${from} ${line}`}>
-                {from}:{line}
-              </li>
-            ))}
-          </ul>
-        </>
+        <p class="warn">
+          {t("notes.backlinks.stay", { count: backlinkCount })} {backlinks.map(lineOf).join(", ")}
+        </p>
       )}
     </ConfirmDialog>
   );
