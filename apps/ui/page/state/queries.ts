@@ -62,6 +62,7 @@ export function answerTo(path: string): Signal<Answer<unknown>> {
 /** Shows data that came with the answer to another request, until this path is requested again. */
 export function setAnswer(path: string, data: unknown): void {
   const query = queryAt(path);
+  query.running?.abort();
   query.tag = undefined;
   query.answer.value = { data, error: undefined, loading: false };
 }

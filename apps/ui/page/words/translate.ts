@@ -29,7 +29,7 @@ const translations: Record<SentenceCode, string> = library;
 
 /** A sentence of the library in the current language, by its code; without one, its text. */
 export function said({ reason = "", code, params = {} }: Said): string {
-  if (language.value === "en" || code === undefined) return reason;
+  if (language.value === "en" || code === undefined || !Object.hasOwn(library, code)) return reason;
   return filled(translations[code], (name) => {
     const value = params[name] ?? "";
     return typeof value === "object" ? said(value) : formatted(value);

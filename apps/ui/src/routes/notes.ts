@@ -12,7 +12,7 @@ import {
 import { type MemoryFile, messageOf } from "@memslot/core";
 import { isMarkdown } from "@memslot/indexing/host";
 import type { ChangesAnswer, ExcludedAnswer, NoteFolder, NotesAnswer } from "../api-types.ts";
-import { RouteError, type Routes, textOf } from "../server/answer-request.ts";
+import { notThere, RouteError, type Routes, textOf } from "../server/answer-request.ts";
 import { changePlace, type UiHost } from "../ui-host.ts";
 
 const mostExcluded = 500;
@@ -48,9 +48,7 @@ export function noteRoutes(host: UiHost): Routes {
     },
 
     async "GET /api/notes/file"({ query: { path: relPath = "" }, signal }) {
-      const note = await readNote({ ...changePlace(host, signal), relPath });
-      if (note === undefined) throw new RouteError("NOT_FOUND", `there is no note ${JSON.stringify(relPath)}`);
-      return note;
+      return (await readNote({ ...changePlace(host, signal), relPath })) ?? notThere("note", relPath);
     },
 
     "GET /api/notes/facts": async ({ query: { path = "" }, signal }) =>
@@ -64,9 +62,9 @@ export function noteRoutes(host: UiHost): Routes {
       throw new RouteError("CONFLICT", `${relPath} ${why}; nothing was written`);
     }),
     "POST /api/notes/file": changing(async (place, textAt) => {
-      const note = { ...place, relPath: textAt("path") };
-      await createNote({ ...note, text: textAt("text") });
-      return await readNote(note);
+      const relPath = textAt("path");
+      await createNote({ ...place, relPath, text: textAt("text") });
+      return (await readNote({ ...place, relPath })) ?? notThere("note", relPath);
     }),
     "POST /api/notes/rename": changing((place, textAt) =>
       renameNote({ ...place, relPath: textAt("path"), to: textAt("to"), sha256: textAt("sha256") }),

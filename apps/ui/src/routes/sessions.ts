@@ -1,6 +1,6 @@
 import { describeTranscript, listTranscripts, readHandOvers, readTranscriptPage } from "@memslot/agent-kit";
 import type { SessionsAnswer } from "../api-types.ts";
-import { numberOf, RouteError, type Routes } from "../server/answer-request.ts";
+import { notThere, numberOf, type Routes } from "../server/answer-request.ts";
 import type { UiHost } from "../ui-host.ts";
 
 const pageLines = 5_000;
@@ -21,16 +21,13 @@ export function sessionRoutes({ memory, config }: UiHost): Routes {
       const [from, before, at] = ["from", "before", "at"].map((name) => numberOf(asked, name));
       const { path = "" } = asked.query;
       const options = { limit: pageLines, signal: asked.signal };
-      const page = (await readTranscriptPage(place, path, { ...options, from, before })) ?? notThere(path);
+      const page =
+        (await readTranscriptPage(place, path, { ...options, from, before })) ?? notThere("transcript", path);
       // The whole conversation around a line, or the part that begins with it.
       return at === undefined || at < page.end ? page : await readTranscriptPage(place, path, { ...options, from: at });
     },
 
     "GET /api/sessions/facts": async ({ query: { path = "" }, signal }) =>
-      (await describeTranscript(place, path, { signal })) ?? notThere(path),
+      (await describeTranscript(place, path, { signal })) ?? notThere("transcript", path),
   };
-}
-
-function notThere(path: string): never {
-  throw new RouteError("NOT_FOUND", `there is no transcript ${JSON.stringify(path)}`);
 }

@@ -50,6 +50,10 @@ export class RouteError extends Error {
   }
 }
 
+export function notThere(what: "note" | "transcript", path: string): never {
+  throw new RouteError("NOT_FOUND", `there is no ${what} ${JSON.stringify(path)}`);
+}
+
 /** With the content security policy: own scripts and requests to the own server only. A Headers object loads undici. */
 const headersOfAll = new Map(
   Object.entries({

@@ -198,8 +198,8 @@ export async function chooseEmbeddings(
       return { provider, requested, ...why, degraded, fallback: { from: requested, to: fallback, ...why } };
     } catch (error) {
       if (!MemoryError.is(error, "UNAVAILABLE")) throw error;
-      const both = (left: string | Sentence): Sentence => sentence("list.more", { left, right: sentenceOf(error) });
-      const why = whole.code === "embedding.failed" ? sentence(whole.code, { failure: both(failure) }) : both(whole);
+      const left = whole.code === "embedding.failed" ? failure : whole;
+      const why = sentence("embedding.failed", { failure: sentence("list.more", { left, right: sentenceOf(error) }) });
       return { provider: undefined, requested, ...why, degraded: true };
     }
   }
