@@ -20,8 +20,7 @@ const sentences = {
   "index.noNotes": "there is no memory file in {folder}",
   "index.damaged": "the index is damaged",
   "index.rebuilt": "the index was damaged and is being rebuilt from the notes",
-  "index.outdated":
-    "{count|outdated place of the index is|outdated places of the index are} excluded until indexed again",
+  "index.outdated": "{count|outdated place of the index is|outdated places of the index are} excluded for now",
   "index.busy": "process {process} is at work on the index ({reason}{progress}) since {since}",
   "index.busyElsewhere": "another process is at work on the index",
   "index.wait": "{who}; wait for it, or end that process",
