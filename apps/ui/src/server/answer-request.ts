@@ -69,7 +69,8 @@ const headersOfAll = new Map(
 );
 const maxBodyBytes = 8 * 1024 * 1024;
 const leastCompressed = 1024;
-const compressed = promisify(gzip);
+/** In another thread. */
+export const compressed: (whole: Buffer) => Promise<Buffer> = promisify<Buffer, Buffer>(gzip);
 /** Requests other than GET that write no note and no setting. */
 const harmless = new Set(["/api/login", "/api/map/labels", "/api/health/sync", "/api/health/check"]);
 

@@ -1,9 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { MemoryError, messageOf } from "@memslot/core";
-import { type Answerer, RouteError, sendBody } from "./answer-request.ts";
+import { type Answerer, compressed, RouteError, sendBody } from "./answer-request.ts";
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -11,8 +9,6 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
 };
-
-const compressed = promisify(gzip);
 
 /** By the source of a chunk, as Vite lists them. */
 type Chunks = Readonly<
